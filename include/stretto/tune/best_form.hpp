@@ -30,7 +30,7 @@
 
 namespace stretto {
 
-/// Whether a step takes a form.
+/// Says whether a step is to take a form.
 enum class form_choice : std::uint8_t {
     never,
     if_faster,  ///< if it fits the memory limit and is faster by the requested clock
@@ -117,7 +117,7 @@ private:
     [[nodiscard]] static std::optional<nanoseconds> whole_of(const expected<typename W::chunk_search, error>& found) {
         return found ? std::optional<nanoseconds>(found->whole) : std::nullopt;
     }
-    /// Whether the second of two is faster, or the only one that fits.
+    /// Returns whether the second of two is faster, or the only one that fits.
     template <class Found>
     [[nodiscard]] static bool is_second(const Found& first, const Found& second) {
         const std::optional<nanoseconds> both[] = {makespan_of(first), makespan_of(second)};
@@ -163,9 +163,9 @@ private:
         return chosen;
     }
 
-    /// The best form without buckets within the limit, or a form chosen at some level if that is faster within the
-    /// limit. The choice at a level depends on nothing else, so a larger limit chooses from a superset of the forms.
-    /// (docs/algorithms/best-form.md explains why the step is then no slower.)
+    /// Returns the best form without buckets within the limit, or a form chosen at some level if that is faster within
+    /// the limit. The choice at a level depends on nothing else, so a larger limit chooses from a superset of the
+    /// forms. (docs/algorithms/best-form.md explains why the step is then no slower.)
     [[nodiscard]] expected<result, error> in_levels(const program& p, const schedule_options& within) {
         if (wanted_.buckets != form_choice::if_faster || within.effort < 2) return merged(p, within);
         const bytes step_peak = within.memory_limit.unit({});
@@ -228,11 +228,12 @@ private:
         program of;
         bool is_reduced;
     };
-    std::optional<whole_form> whole_;
+    std::optional<whole_form> whole_;         ///< set by `unmerged` if the form that it chose has chunks
     std::optional<result> whole_in_buckets_;  ///< that form in buckets, if `merged` chose another one
 
-    /// The best form without buckets, or its bucketed form if wanted. Chunks and buckets hide the same transfers, so if
-    /// the best form has chunks, the best form without chunks may gain more from buckets: both are tried.
+    /// Returns the best form without buckets, or that form in buckets if wanted. Chunks and buckets hide the same
+    /// transfers, so if the best form has chunks, the best form without chunks may gain more from buckets: both are
+    /// tried.
     [[nodiscard]] expected<result, error> merged(const program& p, const schedule_options& within) {
         whole_.reset();
         whole_in_buckets_.reset();
@@ -261,8 +262,8 @@ private:
         best.unmerged = std::move(unmerged);
         best.chosen = std::move(in_buckets);
     }
-    /// The whole form in buckets, with the other fields of `best`. Empty if there are no buckets or nothing fits. If
-    /// `is_faster` is set, it may also be empty when buckets cannot be faster than `best`.
+    /// Returns the whole form in buckets, with the other fields of `best`; nothing if there are no buckets or nothing
+    /// fits. If `is_faster` is set, it may also return nothing if buckets cannot be faster than `best`.
     [[nodiscard]] expected<std::optional<result>, error> in_buckets(const whole_form& whole,
                                                                     const schedule_options& within, const result& best,
                                                                     bool is_faster) {
@@ -278,9 +279,9 @@ private:
         return std::optional(std::move(in_buckets));
     }
 
-    /// The best form without buckets; if it has chunks, `whole_` is the best form without chunks. The program reduced
-    /// once is searched first because it is usually faster, so a much slower original is abandoned early. Only the
-    /// chosen form is written; if that fails, the other one is.
+    /// Returns the best form without buckets; if it has chunks, `whole_` is the best form without chunks. The program
+    /// reduced once is searched first because it is usually faster, so a much slower original is abandoned early. Only
+    /// the chosen form is written; if that fails, the other one is.
     [[nodiscard]] expected<result, error> unmerged(const program& p, const schedule_options& within) {
         using found = expected<typename W::chunk_search, error>;
         expected<std::optional<program>, error> reduced = std::optional<program>();
@@ -346,8 +347,9 @@ private:
 /// With `up_to`, makes the best forms for `within.under`, for `up_to` and for the middle, and chooses the steadiest one
 /// (steadiest_of), scheduled by the clock `within.under`. Deterministic if the writer is. Preconditions: the range is
 /// valid; the step's times fit at its upper end (times_fit). Complexity: at most two searches for chunks and two for
-/// buckets; with more effort, these at each of up to five levels of memory, and one for buckets at seven more, of which
-/// two and three are up to the peak. Shared communicators double this; a range triples it.
+/// buckets. With more effort, these run at each of up to five levels of memory (two of them up to the peak of the
+/// step); one more search for buckets runs at each of up to seven other levels (three of them below the peak), and two
+/// more for chunks if the limit is not a level. Shared communicators double this, and a range triples it.
 template <form_writer W>
 [[nodiscard]] expected<best_form_result<typename W::program, typename W::error>, typename W::error> best_form(
     W& writer, const typename W::program& step, const form_options& wanted = {}) {

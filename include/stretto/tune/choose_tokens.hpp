@@ -24,7 +24,8 @@ namespace stretto {
 
 /// Returns whether at least one of these vertices runs per chunk if every operation that can be cut is cut in two along
 /// these tokens. A vertex that runs once for all chunks does not count. Returns false if the view is not a task graph
-/// or if no such plan exists. Makes one plan (plan_chunks).
+/// or if no such plan exists. Precondition: the graph lists these vertices and the values of the tokens. Makes one plan
+/// (plan_chunks).
 template <dependence_graph G, op_model<G> M, chunk_model_source<G> C>
     requires dataflow_graph<G>
 [[nodiscard]] bool any_in_chunks(G g, const M& ops, const C& chunks, token_rows<value_t<G>> tokens,

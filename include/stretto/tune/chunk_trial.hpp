@@ -50,7 +50,8 @@ struct chunked_tasks {
 };
 
 /// The rewriter with which apply_chunks makes the tasks of a plan, on numbers. `Costs` is a part_cost_model of the
-/// table.
+/// table. The members from `insert_before` to `erase` are the verbs of a rewriter (core/rewriter_concepts.hpp); each
+/// takes O(tasks that it makes and their operands), besides what clone_layout takes.
 template <part_cost_model<step_table_view> Costs>
 class chunk_trial {
 public:
@@ -71,6 +72,7 @@ public:
         allocated_.assign(results, bytes{});
         const clone_cost cost = costs_->of_clone(v, part, std::span<bytes>(allocated_));
         step_table::operation o = step_->operations[v];
+        // The clone of a wait waits for the start of its own chunk.
         if (o.launch != none && layout_.clone_for(o.launch, part.chunk) != none)
             o.launch = layout_.clone_for(o.launch, part.chunk);
         o.duration = cost.duration;
@@ -148,7 +150,9 @@ public:
     void replace_uses(id, id from, id to) { layout_.replace_uses(from, to); }
     void erase(id v) { layout_.erase(v); }
 
-    /// Returns the tasks made so far, in program order. Precondition: called once, after the plan has been applied.
+    /// Returns the tasks of the program in chunks, in program order, or why they are no task graph, such as times or
+    /// bytes that overflow. Precondition: called once, after the plan has been applied. O(tasks and their rows), plus
+    /// make_task_graph.
     [[nodiscard]] expected<chunked_tasks, task_graph_error> tasks() {
         chunked_tasks t;
         const std::span<const id> order = layout_.close();
@@ -174,6 +178,7 @@ public:
             rows.close(there.operands);
             layout_.for_each_storage(v, from.effects[k], [&](id x) { rows.add(there.effects, x); });
             rows.close(there.effects);
+            // Only originals and clones inherit control dependences; values carry those of the other new tasks.
             if (is_new && made_from_[k].role != task_role::clone) there.controls.close_row();
             else push_controls(there, layout_.original(v));
             const id first = layout_.first_result(v) - (is_new ? static_cast<id>(step_->values()) : 0);
@@ -200,6 +205,7 @@ public:
 
 private:
     static constexpr id none = step_table::none;
+    /// Where a new task comes from; the vertex is in the layout.
     struct origin {
         task_role role;
         id chunk, region;
@@ -209,6 +215,7 @@ private:
         made_.operations.push_back(o);
         made_from_.push_back(from);
     }
+    /// Adds a task with one result like x. Its operands, aliases and effects are open until close_like.
     id add_like(id x, op_kind kind, nanoseconds duration, bytes allocation, origin from) {
         const id made = layout_.add_like(x);
         add({kind, collective_kind::other, 0, none, duration, {}}, from);

@@ -68,18 +68,19 @@ struct chunk_units {
 
 namespace detail {
 
-/// Whether the last component of a nested path is a number, as in "layers.3". An outermost module is never repeated.
+/// Returns whether a module is repeated: whether the last component of a nested path is a number, as in "layers.3". An
+/// outermost module is never repeated.
 [[nodiscard]] inline bool is_repeated_module(std::string_view module) {
     const std::size_t dot = module.rfind('.');
     return dot != std::string_view::npos && module.find_first_not_of("0123456789", dot + 1) == std::string_view::npos;
 }
 
-/// The path of the enclosing module.
+/// Returns the path of the enclosing module. Precondition: the module is nested in one.
 [[nodiscard]] inline std::string_view outer_module(std::string_view module) {
     return module.substr(0, module.rfind('.'));
 }
 
-/// The nesting depth of a module within its part: 0 for the part itself.
+/// Returns the nesting depth of a module within its part: 0 for the part itself.
 [[nodiscard]] inline std::size_t depth_in_part(std::string_view module) {
     const std::string_view below = module.substr(part_of_model(module).size());
     return static_cast<std::size_t>(std::count(below.begin(), below.end(), '.'));
@@ -91,7 +92,8 @@ struct module_order {
     bool operator()(std::string_view a, std::string_view b) const noexcept { return a < b; }
 };
 
-/// "layers.*.moe" for "layers.3.moe"; the exact pattern for a module that is not in a repeated part.
+/// Returns the pattern of all modules that differ from this one only in the number of their part, such as
+/// "layers.*.moe" for "layers.3.moe"; the exact pattern if the part is not repeated.
 template <class = void>
 [[nodiscard]] std::string pattern_of_module(std::string_view module) {
     const std::string_view part = part_of_model(module);
@@ -165,6 +167,7 @@ public:
         }
     }
 
+    /// Returns the settings. Precondition: called once.
     [[nodiscard]] std::vector<module_chunks> write() {
         const auto every = units_that([](std::size_t) { return true; });
         std::size_t rest = most_frequent(every);
@@ -178,7 +181,7 @@ public:
         for (std::size_t u : nameless)
             if (differs(u)) add("", units_[u].direction, chunks_[u]);
 
-        // For modules whose paths differ only in a number: one common setting, if it is safe, before the exceptions.
+        // Modules whose paths differ only in a number get one common setting, if that is safe, before the exceptions.
         std::vector<std::size_t> order(modules_.size()), place_of(modules_.size());
         std::iota(order.begin(), order.end(), std::size_t{0});
         const auto place = [&](std::size_t m) {
@@ -231,6 +234,7 @@ private:
                 if (known == (units_[u].direction != pass_direction::both) && differs(u))
                     add(pattern, units_[u].direction, chunks_[u]);
     }
+    /// Adds a setting, and applies it to the numbers of the paths that it names.
     void add(const std::string& pattern, pass_direction way, std::size_t k) {
         all_.push_back({pattern, way, equal_chunks(rows_, k)});
         for (settled_path& p : path_)
@@ -239,13 +243,13 @@ private:
     [[nodiscard]] static bool names(std::string_view pattern, const settled_path& p) {
         return pattern.empty() || !matched_module(p.path, pattern).empty();
     }
-    /// Whether the settings so far give k chunks to every path of a unit.
+    /// Returns whether the settings so far give k chunks to every path of a unit.
     [[nodiscard]] bool paths_have(std::size_t u, std::size_t k) const {
         return std::all_of(paths_of_[u].begin(), paths_of_[u].end(),
                            [&](std::size_t p) { return path_[p].chunks == k; });
     }
     [[nodiscard]] bool differs(std::size_t u) const { return !paths_have(u, chunks_[u]); }
-    /// The units for which is(u) is true.
+    /// Returns the units for which is(u) is true.
     template <class Is>
     [[nodiscard]] std::vector<std::size_t> units_that(Is is) const {
         std::vector<std::size_t> found;
@@ -253,7 +257,7 @@ private:
             if (is(u)) found.push_back(u);
         return found;
     }
-    /// The most frequent number of chunks among the units; the smallest of equally frequent ones.
+    /// Returns the most frequent number of chunks among the units; the smallest of equally frequent ones.
     [[nodiscard]] std::size_t most_frequent(const std::vector<std::size_t>& units) const {
         std::vector<std::size_t> times(most_ + 1, 0);
         for (std::size_t u : units) ++times[chunks_[u]];

@@ -27,19 +27,19 @@ namespace detail {
 /// task, because its times and bytes may add up to at most 2^62.
 inline constexpr std::int64_t most_of_a_task = INT64_MAX;
 
-/// The saturating sum of two amounts.
+/// Returns the sum of two amounts that are not negative; it saturates.
 [[nodiscard]] constexpr std::int64_t saturated_sum(std::int64_t a, std::int64_t b) noexcept {
     std::int64_t sum = 0;
     return __builtin_add_overflow(a, b, &sum) ? most_of_a_task : sum;
 }
-/// Nanoseconds, rounded down; saturates.
+/// Returns a time in nanoseconds, rounded down; it saturates.
 [[nodiscard]] constexpr std::int64_t whole_nanoseconds(double time) noexcept {
     return time < 9e18 ? static_cast<std::int64_t>(time) : most_of_a_task;
 }
 
 }  // namespace detail
 
-/// Whether a part in that state has only some of the rows, rather than all rows or a partial sum of the same size.
+/// Returns whether a part in that state has only some of the rows, rather than all rows or a partial sum of that size.
 [[nodiscard]] constexpr bool has_rows(const chunk_state& s) noexcept {
     return s.what != chunk_state::kind::whole && s.what != chunk_state::kind::addend;
 }
@@ -53,7 +53,7 @@ concept size_model = dataflow_graph<G> && requires(const S& s, value_t<G> x, std
     { s.extent(x, component, dim) } -> std::convertible_to<std::int64_t>;
 };
 
-/// Sizes from the shapes and element types of a tensor_model.
+/// A size_model that takes sizes from the shapes and element types of a tensor_model.
 template <dataflow_graph G, tensor_model<G> T>
 struct tensor_sizes {
     T tensors;
@@ -68,8 +68,8 @@ private:
     [[nodiscard]] std::span<const tensor_type> components(value_t<G> x) const { return tensors.components(x); }
 };
 
-/// Sizes from the extents of a chunk_model, with `element` bytes per element: for programs with a single element type,
-/// or without a tensor_model.
+/// A size_model that takes sizes from the extents of a chunk_model, with `element` bytes per element. It serves
+/// programs with a single element type, or without a tensor_model.
 template <dataflow_graph G, chunk_model<G> C>
 struct extent_sizes {
     C chunks;
@@ -89,8 +89,8 @@ struct extent_sizes {
 
 /// Machine parameters of share_costs.
 struct part_cost_options {
-    nanoseconds launch = {};                ///< of one kernel; every chunk needs one
-    double memory_bytes_per_second = 1e12;  ///< positive
+    nanoseconds launch = {};                ///< the time to launch one kernel, at least 0; every clone needs a launch
+    double memory_bytes_per_second = 1e12;  ///< the bandwidth of memory, positive
 };
 
 /// Prices no collective: each part takes its share of the whole time.
@@ -102,18 +102,21 @@ struct no_collective_prices {
 /// proportion to rows, but each clone takes at least a launch plus the time to write its results, up to the cost of the
 /// whole. An operation without rows, such as one on partial sums, costs the same in every chunk. A collective takes the
 /// time that `prices(kind, group, payload)` gives for the payload of its part, or its share of the whole time if there
-/// is no price. A cut result has its share of the storage of the whole. Concatenations, sums and slice writes read and
-/// write the data that they move once; sums of numbers are free. Integer arithmetic, except that memory times are
-/// rounded down; values beyond 64 bits saturate. Deterministic. O(components of the operation).
+/// is no price. A cut result has its share of the storage of the whole. Concatenations, sums and slice writes take a
+/// launch and the time to read and write once the data that they move; sums of numbers are free. Shares are exact
+/// integers, and times to move memory are computed as doubles; values beyond 64 bits saturate. Deterministic.
+/// O(components of the operation).
 template <dataflow_graph G, op_model<G> M, size_model<G> S, class Prices = no_collective_prices>
 class share_costs {
 public:
+    /// `prices(kind, group, payload)` returns the optional time of a collective; see no_collective_prices.
     share_costs(G g, M ops, S sizes, part_cost_options options = {}, Prices prices = {})
         : graph_(g), ops_(ops), sizes_(sizes), options_(options), prices_(prices) {
         STRETTO_ASSERT(options.memory_bytes_per_second > 0, "the bandwidth of memory is more than nothing");
         STRETTO_ASSERT(options.launch.count >= 0, "a launch takes no less than no time");
     }
 
+    // Members of the part_cost_model concept:
     [[nodiscard]] clone_cost of_clone(vertex_t<G> v, const chunk_part& part, std::span<bytes> allocated) const {
         std::int64_t made = 0;
         std::size_t state = 0, result = 0;
@@ -167,6 +170,7 @@ public:
     }
 
 private:
+    /// The bytes of a part of component c of x in state `s`.
     [[nodiscard]] std::int64_t size_of_part(value_t<G> x, std::size_t c, const chunk_state& s,
                                             const chunk_part& part) const {
         const std::int64_t whole = sizes_.size(x, c);
@@ -174,6 +178,7 @@ private:
         const std::int64_t extent = sizes_.extent(x, c, static_cast<std::size_t>(s.dim));
         return extent == 0 ? 0 : whole / extent * part.share(extent);
     }
+    /// The time of a kernel that takes `whole` ns for all rows and writes `made` bytes for this part.
     [[nodiscard]] nanoseconds time_of_part(std::int64_t whole, std::int64_t made, const chunk_part& part) const {
         const std::int64_t launch = std::min(whole, options_.launch.count);
         bool by_rows = false;
@@ -185,6 +190,7 @@ private:
         const std::int64_t least = std::min(work, detail::whole_nanoseconds(writing));
         return {launch + std::max(done, least)};
     }
+    /// The time of a kernel that reads and writes this many bytes, rounded up.
     [[nodiscard]] nanoseconds time_of_copy(std::int64_t written) const {
         const double moved = 2 * static_cast<double>(written) / options_.memory_bytes_per_second * 1e9;
         return {

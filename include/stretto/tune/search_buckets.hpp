@@ -30,13 +30,15 @@ namespace stretto {
 
 /// The budget of a search, and the constraints on its result.
 struct bucket_search_options {
-    bytes memory_limit = unlimited_bytes;  ///< that every schedule keeps
+    bytes memory_limit = unlimited_bytes;  ///< every schedule stays within it
     /// The peak in input order of the step that this one is a variant of, if any: see memory_budget::of_variant.
     std::optional<bytes> step_peak = {};
-    bucket_options limits = {};         ///< of every bucket; and its mode and the order of its payload
-    std::size_t task_budget = 400'000;  ///< in tasks scheduled; a trial that is begun counts as a whole
-    unsigned effort = 1;                ///< how thoroughly to schedule, as schedule_options::effort says
-    contention under = {};              ///< the clock by which everything is judged
+    bucket_options limits = {};  ///< the limits of every bucket, its mode, and the order of its payload
+    /// The number of scheduled tasks, times `effort`, after which no further trial begins. A trial counts all its
+    /// tasks.
+    std::size_t task_budget = 400'000;
+    unsigned effort = 1;    ///< how thoroughly to schedule, as in schedule_options::effort
+    contention under = {};  ///< the contention by which all schedules are judged
     /// The makespan of an alternative that would be chosen instead. If no buckets can be faster, none are searched.
     std::optional<nanoseconds> to_beat = {};
 };
@@ -45,36 +47,34 @@ struct bucket_search_options {
 /// try_buckets makes of the plan.
 template <handle V, handle X>
 struct scheduled_bucket_plan {
-    bucket_plan<V, X> plan;  ///< empty: the step as it is
+    bucket_plan<V, X> plan;  ///< empty for the step as it is
     nanoseconds makespan;
     bytes peak;
-    std::size_t collectives = 0;  ///< how many are left of those that could travel together
+    std::size_t collectives = 0;  ///< the number of collectives that are left of those that may be merged
 };
 
 /// The result of a search.
 template <handle V, handle X>
 struct bucket_search_result {
-    /// Plans that no other one tried beats in makespan, peak and number of collectives, the step as it is included. By
-    /// ascending makespan: the first one is the fastest. Nothing if nothing fits, or if nothing can beat what the
-    /// options say.
+    /// The tried plans that fit and that no other one beats in makespan, peak and number of collectives, including the
+    /// step as it is. They are sorted by ascending makespan, so the first one is the fastest. Empty if nothing fits, or
+    /// if no buckets can be faster than `to_beat`.
     std::vector<scheduled_bucket_plan<V, X>> front;
-    std::size_t trials = 0;  ///< plans whose tasks were made
+    std::size_t trials = 0;  ///< the number of plans whose tasks were made
 };
 
 /// Returns the fastest buckets within the memory limit among those tried; the result is never slower than no buckets.
-/// Buckets are divisions of the collectives that `choose(v) -> bucket_choice` lets travel together. The search first
-/// divides all of them in one way: by bytes, by kernel time, and by the slack in the schedule without buckets. Then
-/// gathers and reductions, groups, and labels are each divided in their own way. Finally, buckets that the best
-/// schedule waits for are halved until the budget is spent.
+/// The search divides the collectives that `choose(v) -> bucket_choice` allows to be merged into buckets: first all of
+/// them in the same way, by bytes, by kernel time, and by their slack in the schedule without buckets; then those of
+/// each label, group and kind in a way of their own. Finally, it halves buckets for which the best schedule waits.
 ///
-/// Every plan is one of plan_buckets, for the program in the given order or in that of its schedule, and legal for `g`
-/// as it is given: verify_buckets accepts it, and apply_buckets carries it out. The error says why `g` is no
-/// task graph; a limit of zero gives the step as it is. With a makespan to beat nothing is searched if a bound says
-/// that no buckets can (detail/bound_in_buckets.hpp); otherwise the result is the same as without one. Depends on its
-/// arguments alone: integers, ties by program order. Time: what is known of the program is gathered once for each
-/// order; a trial then takes the attempts to merge, O(V) and what moves for the order of its plan, O(V + E) for its
-/// tasks and, unless its lower bound is too long, list_schedule, which is given up where it is behind that of the best
-/// plan at the same point.
+/// Every plan is one that plan_buckets makes for the program in the given order or in that of its schedule, and is
+/// legal for `g` as it is given: verify_buckets accepts it, and apply_buckets carries it out. The error says why `g` is
+/// not a task graph. If a limit in `options.limits` is zero, nothing is merged. With `to_beat`, nothing is searched if
+/// a lower bound (detail/bound_in_buckets.hpp) shows that no buckets are faster; otherwise the result is the same as
+/// without it. Deterministic. Facts about the program are gathered once for each of the two orders. A trial then takes
+/// the attempts to merge, O(V) plus O(log v) for each edge of the v vertices that move, O(V + E) for its tasks and
+/// their lower bound, and list_schedule, which is given up once it is behind that of the best plan at the same point.
 template <dependence_graph G, op_model<G> M, class Choose, bucket_cost_model<G> C>
     requires dataflow_graph<G> && requires(Choose& choose, vertex_t<G> v) {
         { choose(v) } -> std::same_as<bucket_choice>;
@@ -102,7 +102,7 @@ template <dependence_graph G, op_model<G> M, class Choose, bucket_cost_model<G> 
     for (const detail::bucketable& i : items)
         if (i.cast != step_table::none) casts.push_back(i.cast);
     detail::bucket_search search(std::move(items), how, options.task_budget * options.effort, trials);
-    // Whatever hides all but the kernels that no pack can do is good enough.
+    // A schedule that takes little longer than the kernels that no pack can replace is good enough.
     nanoseconds kernels;
     for (const step_table::operation& o : table.operations)
         if (o.kind == op_kind::compute) kernels += o.duration;

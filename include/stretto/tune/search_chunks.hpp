@@ -43,23 +43,24 @@ struct chunk_search_options {
     /// The peak of the uncut step in its input order, or of the step that this one is a variant of: see
     /// memory_budget::of_variant. If it is not set, fastest_form computes it.
     std::optional<bytes> step_peak = {};
-    std::size_t most = 8;               ///< the largest number of chunks of one region
-    std::size_t task_budget = 200'000;  ///< for refinement, in tasks made; one that is begun is finished. Half of it is
-                                        ///< added for parts by themselves. What is the best one within more memory is
-                                        ///< refined for a quarter of that
-    recombining recombine = recombining::either;
+    std::size_t most = 8;  ///< the largest number of chunks of one region
+    /// The budget of refinement, in tasks made. A trial that has begun is finished. Half of the budget is added for
+    /// trials of single parts. The best choice of each further level of memory is refined with a quarter of both.
+    std::size_t task_budget = 200'000;
+    recombining recombine = recombining::either;  ///< how slices are recombined in trials, and so in the result
     /// Vertices that must not be in any chunk, by position in program order; their readers and producers are cut around
     /// them. Precondition: each position is below the number of vertices. Only fastest_form and form_in_chunks, which
     /// make the units and regions, read it.
     std::vector<std::uint32_t> kept = {};
     /// How thoroughly fastest_form schedules the uncut step, as in schedule_options::effort. Trials use effort 1.
     unsigned effort = 1;
-    std::optional<nanoseconds> whole = {};  ///< the makespan to beat; that of the step whole, if it is not said
+    std::optional<nanoseconds> whole = {};  ///< the makespan to beat; if it is not set, that of the uncut step
     /// The figures of another form of the step that would be chosen instead, as in chunk_search_result. Candidates that
     /// are slower by more than a fiftieth are abandoned early.
     std::vector<limit_figures> rival = {};
-    contention under = {};  ///< the clock by which everything is judged
+    contention under = {};  ///< the contention by which all schedules are judged
 
+    /// The memory limit, as the budget of a variant if `step_peak` is set.
     [[nodiscard]] memory_budget budget() const {
         return step_peak ? memory_budget::of_variant(memory_limit, *step_peak) : memory_budget(memory_limit);
     }
@@ -67,15 +68,16 @@ struct chunk_search_options {
 
 /// Why a step stays whole.
 enum class whole_reason : std::uint8_t {
-    chunks_pay,      ///< it does not
-    no_tokens,       ///< nobody knows along what to cut it
-    too_few_rows,    ///< there are no two chunks: fewer than two rows, or no more than one chunk is allowed
-    no_plan,         ///< plan_chunks refuses the tokens, or their rows: `refused` says why
+    chunks_pay,      ///< it does not stay whole
+    no_tokens,       ///< there are no tokens along which to cut it
+    too_few_rows,    ///< there are fewer than two rows, or no more than one chunk is allowed
+    no_plan,         ///< plan_chunks refuses the tokens or their rows; `refused` says why
     nothing_cut,     ///< no token reaches an operation that can run per chunk
-    costs_refused,   ///< what the parts cost is negative, or times or bytes of them add up to more than 2^62
-    exceeds_memory,  ///< nothing that was tried fits
-    nothing_faster,  ///< what fits takes as long as the step whole, or longer
+    costs_refused,   ///< costs of parts are negative, or their times or bytes add up to more than 2^62
+    exceeds_memory,  ///< no choice that was tried fits into the memory limit
+    nothing_faster,  ///< no choice that fits is faster than the uncut step
 };
+/// Returns the reason in words.
 [[nodiscard]] constexpr std::string_view explain(whole_reason why) noexcept {
     switch (why) {
         case whole_reason::chunks_pay:
@@ -103,14 +105,14 @@ enum class whole_reason : std::uint8_t {
 template <handle V>
 struct chunk_search_result {
     whole_reason why = whole_reason::nothing_faster;
-    std::vector<std::size_t> chunks;      ///< of every unit; none if the step stays whole, and so are those that follow
-    std::vector<module_chunks> settings;  ///< the same by module
+    std::vector<std::size_t> chunks;             ///< the number of chunks of every unit; empty if the step stays whole
+    std::vector<module_chunks> settings;         ///< the same by module
     std::vector<chunk_region<V>> regions;        ///< the same for plan_chunks, with trial_chunk_options(slices)
-    bool slices = false;                         ///< written slice by slice, where that may be
-    std::optional<chunk_error<V>> refused = {};  ///< why there is no_plan for two chunks of everything
-    nanoseconds makespan;                        ///< that of the best that was scheduled, the step whole included
-    std::size_t trials = 0;                      ///< choices whose tasks were made
-    std::vector<limit_figures> figures;          ///< of the best, within each level of memory up to the limit
+    bool slices = false;                         ///< whether values are written slice by slice where possible
+    std::optional<chunk_error<V>> refused = {};  ///< for no_plan: why two chunks of everything have no plan
+    nanoseconds makespan;                        ///< the shortest one that was found, that of the uncut step included
+    std::size_t trials = 0;                      ///< the number of choices whose tasks were made
+    std::vector<limit_figures> figures;          ///< those of the best form within each level of memory up to the limit
 
     [[nodiscard]] bool pays() const noexcept { return why == whole_reason::chunks_pay; }
 };
@@ -186,21 +188,19 @@ template <class G, class C, class P>
 
 }  // namespace detail
 
-/// The chunks with which a step is fastest within the memory limit, of those tried. First everything is in 2, 3, ...
-/// `most` chunks, until the lower bound of one more is no better than the best; what does not fit is tried again with
-/// the parts of the model whole in which it needs too much. If nothing of that is faster, the modules around
-/// all-to-alls alone. Then parts and modules whole whose chunks hide nothing, forward or backward whole, and other
-/// numbers of chunks for halves, quarters, ... of the parts, those with the most exposed time first, until the budget
-/// is spent; and parts by themselves in which no exchange runs per chunk, whole or in chunks. Everything that has an
-/// equal number of chunks is one region.
+/// Returns the chunks with which a step is fastest within the memory limit, among those tried. Everything that has the
+/// same number of chunks is one region. docs/algorithms/search-chunks.md says what is tried, and why the guarantees
+/// hold. Precondition: `units` are those of this view (units_by_module). Fails if the view is not a task graph.
 ///
-/// `units` are of this view (units_by_module). Fails if the view is no task graph. Depends on its arguments alone:
-/// integers, ties by program order. The makespan is that of list_schedule on what try_chunks says of the regions; no
-/// choice that was tried and not given up has a shorter one. A larger memory limit never gives a longer makespan, from
-/// the step peak on, and among the limits below it from a sixteenth on; unless the options say which makespan to beat,
-/// or no step peak. (docs/algorithms/search-chunks.md says why.) Time: most + 4 + 7 parts trials at most, and fewer for
-/// each further level of memory, each plan_chunks, try_chunks and list_schedule; beyond the first ones no more tasks
-/// than the budget and half of it, a quarter of these for each further level, and two trials.
+/// Deterministic. The makespan is that of list_schedule on the tasks that try_chunks makes of the regions; no choice
+/// that was tried and not given up has a shorter one. A larger memory limit never gives a longer makespan, separately
+/// for limits from `step_peak` on and for those below it, down to a sixteenth of it. This guarantee requires that the
+/// options set `step_peak` and not `whole`.
+///
+/// Each trial takes plan_chunks, try_chunks and list_schedule. Before refinement there are at most 4 * (most - 1)
+/// trials and, if nothing pays, as many again for every depth of modules around exchanges. Refinement makes no more
+/// tasks than one and a half times the budget, and finishes two trials. Further levels of memory repeat this with a
+/// quarter of the budget, but try no choice again.
 template <dependence_graph G, op_model<G> M, chunk_model_source<G> C, part_cost_model<G> P>
     requires dataflow_graph<G>
 [[nodiscard]] expected<chunk_search_result<vertex_t<G>>, task_graph_error> search_chunks(
@@ -216,8 +216,8 @@ template <dependence_graph G, op_model<G> M, chunk_model_source<G> C, part_cost_
 }
 
 /// Returns whether the values of a step in these chunks should be written slice by slice: as the options say or, with
-/// recombining::either, if the makespan within the memory limit is shorter than with concatenation. Also returns false
-/// then if the view is not a task graph. Makes at most two trials.
+/// recombining::either, if the makespan within the memory limit is shorter than with concatenation. In the latter case,
+/// returns false if the view is not a task graph. Makes at most two trials.
 template <dependence_graph G, op_model<G> M, chunk_model_source<G> C, part_cost_model<G> P>
     requires dataflow_graph<G>
 [[nodiscard]] bool slices_pay(G g, const M& ops, const C& chunks, const P& costs,

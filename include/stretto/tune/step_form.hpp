@@ -34,9 +34,9 @@ namespace stretto {
 /// A form of a step: the regions that run in chunks.
 template <handle V>
 struct step_form {
-    std::vector<chunk_region<V>> regions;  ///< for plan_chunks with trial_chunk_options(slices); none: whole
+    std::vector<chunk_region<V>> regions;  ///< for plan_chunks with trial_chunk_options(slices); empty: uncut
     std::vector<module_chunks> settings;   ///< the same by module
-    bool slices = false;                   ///< written slice by slice, where that may be
+    bool slices = false;                   ///< whether values are written slice by slice where possible
 
     [[nodiscard]] bool is_whole() const noexcept { return regions.empty(); }
 };
@@ -45,16 +45,17 @@ struct step_form {
 template <handle V>
 struct fastest_step_form {
     step_form<V> form;
-    whole_reason why = whole_reason::no_tokens;  ///< of a form that is whole; otherwise chunks_pay
-    expected<schedule, limit_too_low> whole;     ///< of the step whole, which is the plan if the form is whole
-    std::optional<nanoseconds> makespan = {};    ///< of the form, if it fits
-    std::vector<limit_figures> figures = {};     ///< of the form, as chunk_search_result says
+    whole_reason why = whole_reason::no_tokens;  ///< why the form is whole; chunks_pay if it is not
+    expected<schedule, limit_too_low> whole;     ///< the schedule of the uncut step
+    std::optional<nanoseconds> makespan = {};    ///< the makespan of the form, if it fits
+    std::vector<limit_figures> figures = {};     ///< as in chunk_search_result
 };
 
 /// Returns the fastest form of a step within `options.memory_limit`: whole, or in chunks if these are faster or if only
-/// they fit. A larger limit never gives a longer schedule, under the conditions of search_chunks. Preconditions:
-/// `tasks` is the task graph of `g` and `ops`; `modules` knows every operation. `tokens` are those to cut along;
-/// without any the step stays whole. `options.whole` is ignored. Deterministic. O(list_schedule and search_chunks).
+/// they fit. A larger limit never gives a longer schedule, under the conditions of search_chunks. `tokens` are those to
+/// cut along; without any, the step stays whole. If `options.step_peak` is not set, it becomes the peak of the input
+/// order of `tasks`; `options.whole` is ignored. Preconditions: `tasks` is the task graph of `g` and `ops`; `modules`
+/// knows every operation. Deterministic. O(list_schedule and search_chunks).
 template <dependence_graph G, op_model<G> M, chunk_model_source<G> C, part_cost_model<G> P, module_model<G> Modules>
     requires dataflow_graph<G>
 [[nodiscard]] fastest_step_form<vertex_t<G>> fastest_form(const task_graph& tasks, G g, const M& ops, const C& chunks,
@@ -94,8 +95,8 @@ template <dependence_graph G, op_model<G> M, chunk_model_source<G> C, part_cost_
 
 /// Returns the form in which the operations of given modules run in given chunks. If several settings name an
 /// operation, the last one counts. The step stays whole if all settings say one chunk. `options` decide on slices, as
-/// in slices_pay. The error is the position of the first setting that names no operation. Deterministic. O(V *
-/// settings), and at most two trials.
+/// in slices_pay, and name vertices to keep whole. The error is the position of the first setting that names no
+/// operation. Deterministic. O(V * (settings + kept vertices)), and at most two trials.
 template <dependence_graph G, op_model<G> M, chunk_model_source<G> C, part_cost_model<G> P>
     requires dataflow_graph<G>
 [[nodiscard]] expected<step_form<vertex_t<G>>, std::size_t> form_in_chunks(

@@ -1,6 +1,6 @@
 // A step in numbers: everything that a view and an op model say about a program, read once, so that thousands of plans
 // can be tried without further queries to the user's IR. Vertices and values are positions in program order,
-// independent of the handles of the IR. Tables are structures of arrays that do not depend on template arguments.
+// independent of the handles of the IR. A table consists of flat arrays, and its type does not depend on the graph.
 #ifndef STRETTO_TUNE_STEP_TABLE_HPP
 #define STRETTO_TUNE_STEP_TABLE_HPP
 

@@ -65,8 +65,8 @@ template <dependence_graph G>
     return in_numbers;
 }
 
-/// The options for trial plans, to be used for the applied plan as well: operations that cannot run per chunk stay
-/// whole, and values are written slice by slice either wherever possible or nowhere.
+/// Returns the options for trial plans, to be used for the applied plan as well: operations that cannot run per chunk
+/// stay whole, and values are written slice by slice either wherever possible or nowhere.
 [[nodiscard]] inline chunk_options trial_chunk_options(bool slices) {
     chunk_options options;
     options.skip_refused = true;

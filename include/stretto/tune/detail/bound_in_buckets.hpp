@@ -1,4 +1,8 @@
-// What buckets could gain at most, so that a search for them is not begun where something else is faster in any case.
+// A lower bound on the makespan of a step in any buckets. If another form is already as fast as this bound,
+// search_buckets need not search.
+//
+// The bound is that of the step without buckets, with shorter collectives: a bucket takes at least as long as the
+// shares of its members together, so each collective is given only its share.
 #ifndef STRETTO_TUNE_DETAIL_BOUND_IN_BUCKETS_HPP
 #define STRETTO_TUNE_DETAIL_BOUND_IN_BUCKETS_HPP
 
@@ -18,12 +22,13 @@
 
 namespace stretto::detail {
 
-/// Shares of buckets. Whatever a collective of a class travels with, its bucket takes at least its share, by bytes, of
-/// the cheapest rate at which the class can be sent.
+/// The shares of the collectives of one class: the least time per byte in any bucket of the class, times the bytes of
+/// the collective.
 class bucket_shares {
 public:
-    /// `items` are all of one class, of which `merged(vertex, payload)` says what a bucket takes that begins with one.
-    /// The rate is asked for at payloads that grow by an eighth. O(n log(bytes)) calls of `merged`.
+    /// `items` are all collectives of one class. `merged(vertex, payload)` is the time of a bucket that begins with
+    /// that vertex; it must not decrease with the payload. It is called for payloads that grow by an eighth, O(n
+    /// log(bytes)) times.
     template <class Merged>
     bucket_shares(std::span<const bucketable> items, Merged merged) {
         std::int64_t least = INT64_MAX;
@@ -38,33 +43,33 @@ public:
         }
     }
 
-    /// No more than what this collective alone takes, or than its part of any bucket that it is in: a bucket takes at
-    /// least the sum of the shares of its members. O(payloads asked for).
+    /// Returns the share of a collective that takes `alone` by itself: no more than `alone`, and so small that every
+    /// bucket takes at least the sum of the shares of its members. O(number of sampled payloads).
     [[nodiscard]] nanoseconds of(const bucketable& i, nanoseconds alone) const {
         double share = static_cast<double>(alone.count);
         if (i.payload.count <= 0) return {};
         for (std::size_t k = 0; k < from_.size(); ++k) {
-            // A bucket of `from` to `to` bytes takes no less than one of `from`.
+            // A bucket of `from` to `to` bytes takes no less time than one of `from` bytes.
             const std::int64_t to = k + 1 < from_.size() ? from_[k + 1].first : all_;
             if (to < i.payload.count) continue;
             share = std::min(share, static_cast<double>(from_[k].second.count) * static_cast<double>(i.payload.count) /
                                         static_cast<double>(to));
         }
-        return {static_cast<std::int64_t>(share * (1 - 1e-9))};  // rounding must not make it larger
+        return {static_cast<std::int64_t>(share * (1 - 1e-9))};  // rounding errors must not make the share larger
     }
 
 private:
-    std::vector<std::pair<std::int64_t, nanoseconds>> from_;  // payloads, and the cheapest bucket that begins with one
-    std::int64_t all_ = 0;                                    // bytes of the class
+    std::vector<std::pair<std::int64_t, nanoseconds>> from_;  // sampled payloads, ascending, each with the least time
+    std::int64_t all_ = 0;                                    // the payload of all collectives of the class together
 };
 
-/// No schedule of the step in any buckets of these items is faster, within any memory and under this contention; nor is
-/// one of the step as it is. For every bucket takes at least the shares of its members, one after the other; and of
-/// what buckets do to the lane, this only counts the casts that vanish. What is sent may be overwritten once it is
-/// packed, so that nobody waits for the end of a transfer to write there.
+/// Returns a makespan that no schedule of the step can beat under this contention, within any memory limit, in any
+/// buckets of these items or without buckets. It assumes the best case: collectives take only their shares, casts that
+/// a pack may absorb take no time, packing and unpacking is free, and memory that is sent may be overwritten at once,
+/// as it may after packing. Returns 0 if the step is not a task graph.
 ///
-/// `items` are those of bucket_trials, and `merged` is its price. The bound of a step that is no task graph is 0. O(V
-/// log V + E), and n log(bytes) prices for each class.
+/// `items` are those of bucket_trials, and `merged` is the price that it asks for. O(V log V + E), and O(n log(bytes))
+/// prices for the n collectives of each class.
 template <class Merged>
 [[nodiscard]] nanoseconds bound_in_buckets(const step_table& step, std::span<const bucketable> items, contention under,
                                            Merged merged) {
@@ -83,7 +88,7 @@ template <class Merged>
             if (i.cast != step_table::none) there.operations[i.cast].duration = {};
         }
     }
-    // A collective still comes after what it sends, but does not hold it.
+    // A collective depends on what it sends, but does not keep it alive and does not protect it from being overwritten.
     there.operands = {};
     there.controls = {};
     for (std::uint32_t v = 0; v < step.size(); ++v) {

@@ -1,5 +1,6 @@
-// Puts a task graph into buckets, as often as is asked for: what no bucket touches is copied at the speed of memory,
-// and only the rest is derived again. docs/algorithms/buckets.md says which tasks that is.
+// Makes the task graph of a step in buckets from the task graph without them, for try_buckets and search_buckets. A
+// search does this for hundreds of plans, so tasks that no bucket affects are copied at the speed of memory, and only
+// the others are derived anew.
 #ifndef STRETTO_TUNE_DETAIL_BUCKET_CONTRACTION_HPP
 #define STRETTO_TUNE_DETAIL_BUCKET_CONTRACTION_HPP
 
@@ -21,13 +22,14 @@
 
 namespace stretto::detail {
 
-/// A step whose tasks can be put into buckets again and again. The result is that of writing the program in buckets and
-/// building its task graph anew, number by number.
+/// A step whose tasks can be put into the buckets of any number of plans. The result is identical to that of writing
+/// the program in buckets and building its task graph anew, number by number.
 ///
-/// A task that is left as it is keeps its rows, in new numbers, but for these, whose rows are derived by the rules of
-/// make_task_graph: tasks that meet memory which somebody writes in place, since their dependences follow from the
-/// order of all uses; tasks with rows in which two collectives occur, since these may have become one; tasks that look
-/// at what is in flight; and users of memory that is kept, written or sized only because of what it travels with.
+/// A task outside of all buckets keeps its rows, with new numbers. The rows of the following tasks are derived by the
+/// rules of make_task_graph instead: tasks that use memory which is written in place, because their dependences follow
+/// from the order of all uses; tasks whose rows contain two collectives, because these may now be one; tasks that
+/// access data in flight; and users of memory that is kept, written or sized only because of the collectives merged
+/// with it.
 template <class = void>
 class bucket_contraction {
     using id = std::uint32_t;
@@ -35,20 +37,20 @@ class bucket_contraction {
     static constexpr id none = UINT32_MAX;
 
 public:
-    /// The table must outlive it. The error says why it is no task graph. O(V + E).
+    /// Reads a table, which must outlive the result. The error says why the step is not a task graph. O(V + E).
     [[nodiscard]] static expected<bucket_contraction, task_graph_error> of(const step_table& table) {
         auto step = contractible_step<>::of(table);
         if (!step) return unexpected(step.error());
         return bucket_contraction(*std::move(step));
     }
 
-    /// The tasks without buckets.
+    /// Returns the tasks without buckets.
     [[nodiscard]] const task_graph& whole() const noexcept { return step_.whole; }
 
-    /// Writes the tasks of the step in these buckets, in the order of the plan, into `made`, whose room is used again.
-    /// `moving(b)` is the time of a kernel that moves so many bytes. Returns why the costs of a bucket are none, or
-    /// nothing; then `made` has no meaning. O(V + E) with a small constant, and O(log) for every use of memory that is
-    /// written in place. Precondition: the plan is one of this step.
+    /// Writes the tasks of the step in these buckets, in the order of the plan, into `made`, whose memory is used
+    /// again. `moving(b)` is the time of a kernel that moves b bytes. Returns nothing, or the fault if costs of the
+    /// buckets are negative or overflow, and `made` then has no meaning. O(V + E) with a small constant, plus O(log V)
+    /// for every use of memory that is written in place. Precondition: the plan is one of this step.
     template <class Moving>
     [[nodiscard]] std::optional<task_graph_error> contract(const plan_type& plan, Moving moving, bucketed_tasks& made) {
         begin(plan, made);
@@ -78,14 +80,15 @@ public:
     }
 
 private:
+    /// What becomes of a task in a plan.
     enum class fate : std::uint8_t {
-        stays,
-        derived,  // it stays, but its rows are derived again
-        member,
-        waited,
-        absorbed
+        stays,    // it is copied
+        derived,  // it stays, but its rows are derived anew
+        member,   // a start that a bucket replaces
+        waited,   // a wait of such a start, which becomes a view
+        absorbed  // a cast that a pack replaces
     };
-    static constexpr std::uint8_t of_users = value_facts::kept | value_facts::written;  // facts that others make true
+    static constexpr std::uint8_t of_users = value_facts::kept | value_facts::written;  // these depend on the users
     static constexpr std::uint8_t of_storage = of_users | value_facts::sized;
 
     explicit bucket_contraction(contractible_step<> step)
@@ -96,7 +99,7 @@ private:
         return step_.always_derived[t] != 0 ? fate::derived : fate::stays;
     }
 
-    /// Says what becomes of which task.
+    /// Determines the fate of every task, and begins to write.
     void begin(const plan_type& plan, bucketed_tasks& made) {
         std::int64_t time = step_.time, memory = step_.memory;
         for (id k = 0; k < plan.buckets.size(); ++k) {
@@ -117,7 +120,8 @@ private:
         for (const bucket<id, id>& b : plan.buckets) unite(b);
         writer_.begin(step_, 4 * plan.buckets.size(), time, memory, made);
     }
-    /// Says what is true of the memory in which a bucket arrives, and marks those to whom that makes a difference.
+    /// Determines the value_facts of the memory in which a bucket arrives: they hold if they hold for a member. Users
+    /// of memory whose facts differ from these are derived anew.
     void unite(const bucket<id, id>& b) {
         const auto for_each_memory = [&](auto f) {
             for (const std::vector<id>* all : {&b.members, &b.waits})
@@ -136,6 +140,7 @@ private:
         });
         arrives_.push_back(facts);
     }
+    /// Gives the tasks that `begin` and `unite` changed their fates without buckets again.
     void forget(const plan_type& plan) {
         for (const bucket<id, id>& b : plan.buckets)
             for (const std::vector<id>* all : {&b.members, &b.waits, &b.casts})
@@ -143,6 +148,7 @@ private:
         for (id v : derived_) becomes_[v] = without_buckets(v);
     }
 
+    /// Writes the pack, if the mode needs one, and the launch of a bucket.
     template <class Moving>
     void launch(const bucket<id, id>& b, Moving moving) {
         const bool packs = b.mode == bucket_mode::pack;
@@ -182,6 +188,7 @@ private:
         writer_.close();
     }
 
+    /// Writes the wait of a bucket and, if the mode needs one, the unpack.
     template <class Moving>
     void arrive(const bucket<id, id>& b, Moving moving) {
         const value_id sent = writer_.value_of[whole().first_result[b.members[0]]];
@@ -210,6 +217,7 @@ private:
         }
     }
 
+    /// Writes the view that replaces wait w of the bucket that has arrived last.
     void view(id w) {
         writer_.open({op_kind::view, collective_kind::other, 0, none, {}, {}}, w, bucketed_role::view);
         writer_.read(arrived_);
@@ -221,11 +229,11 @@ private:
     }
 
     contractible_step<> step_;
-    std::vector<fate> becomes_;          // by task; `without_buckets` between two plans
-    std::vector<id> bucket_of_;          // by task, of the plan at hand
-    std::vector<task_id> derived_;       // what is only derived because of the plan at hand
-    std::vector<std::uint8_t> arrives_;  // by bucket: facts about the memory in which it arrives
-    value_id arrived_ = 0;               // what arrives in the bucket whose waits stand side by side here
+    std::vector<fate> becomes_;          // by task; between two plans, the fate without buckets
+    std::vector<id> bucket_of_;          // by task: its bucket in the present plan
+    std::vector<task_id> derived_;       // tasks that are derived only because of the present plan
+    std::vector<std::uint8_t> arrives_;  // by bucket: the value_facts of the memory in which it arrives
+    value_id arrived_ = 0;               // the received data of the bucket whose waits are being written
     bucketed_task_writer<> writer_;
 };
 

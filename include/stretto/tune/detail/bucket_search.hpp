@@ -1,11 +1,12 @@
-// The search behind search_buckets, over whatever can try a division of collectives into runs. Divisions are countless,
-// and one trial costs a plan, a task graph and a schedule. So all classes are divided in the same way first, by bytes
-// and by time; then by the slack of the schedule; then each class in a way of its own, of those that were best for all;
-// and in the end single runs are halved that the best schedule waits for. A plan whose lower bound is no better than
-// the best schedule so far is not scheduled at all; and a search for its schedule that is behind that of the best one
-// at the same point is given up. docs/algorithms/buckets.md has the whole argument.
+// The search that search_buckets runs. It is independent of the graph: an object makes the plan and the tasks of a
+// division of collectives into runs. There are far too many divisions to try, and one trial costs a plan, a task graph
+// and a schedule. The search therefore divides all classes in the same way first: by bytes, by time, and by the slack
+// of the schedule. Then it tries for each class the ways that were best for all. Finally it halves single runs for
+// which the best schedule waits. A plan whose lower bound is no better than the best makespan so far is not scheduled.
+// A search for its schedule is given up if it is behind the search for the best schedule at the same point.
+// docs/algorithms/buckets.md explains all of this.
 //
-// Longer than 300 lines: what is tried, in which order, and what is given up are one argument.
+// Longer than 300 lines: what is tried, in which order, and what is given up form one argument.
 #ifndef STRETTO_TUNE_DETAIL_BUCKET_SEARCH_HPP
 #define STRETTO_TUNE_DETAIL_BUCKET_SEARCH_HPP
 
@@ -33,25 +34,27 @@
 
 namespace stretto::detail {
 
-/// A plan in numbers, and what its schedule takes.
+/// A plan in numbers, and the figures of its schedule.
 struct scheduled_buckets {
-    bucket_plan<std::uint32_t, std::uint32_t> plan;  ///< empty: the step as it is
+    bucket_plan<std::uint32_t, std::uint32_t> plan;  ///< empty for the step as it is
     nanoseconds makespan;
     bytes peak;
-    std::size_t collectives = 0;  ///< of those that could travel together
+    std::size_t collectives = 0;  ///< the number of collectives that are left of the items
 };
 
-/// A search. `Trials` has `plan(items, runs, order)`, the plan of a division into runs for the program in that order;
-/// `tasks(plan)`, a pointer to what becomes of its tasks, until it is asked again, or null; and `merged(vertex,
-/// payload)`, a time on the channel. The same arguments must give the same answers. The search makes no random choice
-/// and looks at no clock.
+/// A search for the fastest division. `trials.plan(items, runs, order)` is the plan of a division into runs for the
+/// program in that order. `trials.tasks(plan)` points to the bucketed_tasks of a plan, which are valid until the next
+/// call, or is null if the plan has no task graph. `trials.merged(vertex, payload)` is the time of a bucket on its
+/// channel. Equal arguments must give equal answers. The search makes no random choice and reads no clock, so its
+/// result depends only on its arguments.
 template <class Trials>
 class bucket_search {
     using id = std::uint32_t;
 
 public:
-    /// `items` are in program order, and their classes are numbered from 0. `task_budget` is how many tasks are
-    /// scheduled at most; a trial that is begun counts as a whole.
+    /// `task_budget` is the number of tasks after which no further trial begins; a trial counts all of its tasks.
+    /// Preconditions: the items are in program order, their classes are numbered from 0, and the trials outlive the
+    /// search.
     bucket_search(std::vector<bucketable> items, const schedule_options& options, std::size_t task_budget,
                   Trials& trials)
         : items_(std::move(items)), options_(options), budget_(task_budget), trials_(trials) {
@@ -61,8 +64,8 @@ public:
         }
     }
 
-    /// `given` is the program order, and `whole` has the tasks of the step without buckets, by the numbers of its
-    /// vertices. A makespan of at most `enough` ends the search.
+    /// Searches. `given` is the program order, and `whole` has the tasks of the step without buckets, numbered like its
+    /// vertices. The search ends early if it finds a makespan of at most `enough`. Precondition: called once.
     void run(std::vector<id> given, const task_graph& whole, nanoseconds enough) {
         given_ = std::move(given);
         enough_ = enough;
@@ -81,20 +84,20 @@ public:
         halve_exposed();
     }
 
-    /// These plans were tried and fit, and no other one beats them in makespan, peak and number of collectives. They
-    /// are sorted by ascending makespan, peak and number. There are none if nothing fits.
+    /// Returns the tried plans that fit and that no other such plan beats in makespan, peak and number of collectives,
+    /// including the step as it is. They are sorted by ascending makespan, peak and number. Empty if nothing fits.
     [[nodiscard]] const std::vector<scheduled_buckets>& front() const noexcept { return front_; }
-    /// The number of plans whose tasks were made.
+    /// Returns the number of plans whose tasks were made.
     [[nodiscard]] std::size_t trials() const noexcept { return trials_made_; }
 
 private:
     using by = bucket_window::by;
     using division = std::vector<bucket_window>;  // by class
 
-    /// Powers of two, from the smallest that is more than one collective to all there is. Of such a list first every
-    /// second one is tried, then the neighbours of the best one.
+    /// Returns ascending sizes: powers of two, from the smallest one above the lightest collective to the first that
+    /// holds all of them.
     [[nodiscard]] std::vector<bucket_window> by_bytes() const {
-        constexpr std::int64_t ceiling = std::int64_t{1} << 61;  // twice as much still is a number
+        constexpr std::int64_t ceiling = std::int64_t{1} << 61;  // a power of two above it must not overflow
         std::int64_t all = 0, least = INT64_MAX, most = 1;
         for (const bucketable& i : items_) {
             all += std::min(i.weight.count, ceiling - all);
@@ -105,7 +108,7 @@ private:
             if (most > least) levels.push_back({by::bytes, most});
         return levels;
     }
-    /// Levels from a thousandth of the kernel time to a sixteenth.
+    /// Returns ascending times: powers of two, from 1/1024 to 1/16, of the kernel time before the last collective.
     [[nodiscard]] std::vector<bucket_window> by_time() const {
         std::vector<bucket_window> levels;
         const std::int64_t all = items_.empty() ? 0 : items_.back().reached;
@@ -113,9 +116,10 @@ private:
             if (all >> shift > 0) levels.push_back({by::time, all >> shift});
         return levels;
     }
-    /// So many 4096ths of the best makespan.
+    /// Returns `share` times 1/4096 of the best makespan.
     [[nodiscard]] std::int64_t part(std::int64_t share) const { return best_->count / 4096 * share; }
 
+    /// Tries every second level of a list for all classes, and then the neighbours of the best one.
     void divide_all(const std::vector<bucket_window>& levels) {
         std::optional<nanoseconds> best;
         std::size_t at = 0;
@@ -129,11 +133,12 @@ private:
         if (middle > 0) attempt_level(middle - 1);
         if (middle + 1 < levels.size()) attempt_level(middle + 1);
     }
+    /// Tries one way for all classes, and records how fast it is.
     void divide(const bucket_window& all, const std::vector<id>& order) {
         attempt(division(in_class_.size(), all), order);
         if (reckoned_) ways_.push_back({*reckoned_, all});
     }
-    /// Gives each class in turn one of the ways that were best for all, or leaves it apart.
+    /// Tries for each class in turn the six ways that were best for all classes, and leaving its collectives apart.
     void divide_classes() {
         if (in_class_.size() < 2 || chosen_.empty()) return;
         std::stable_sort(ways_.begin(), ways_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -146,7 +151,8 @@ private:
                 attempt(d, given_);
             }
     }
-    /// Halves runs that the best schedule waits for, the most exposed one first.
+    /// Halves runs for which the best schedule waits, the most exposed one first, until that gains nothing or the
+    /// budget is spent.
     void halve_exposed() {
         std::set<id> tried;
         while (!done()) {
@@ -167,6 +173,7 @@ private:
         }
     }
 
+    /// Returns the run of each item. Runs are numbered from 0 without gaps.
     [[nodiscard]] std::vector<id> runs_for(const division& d) const {
         std::vector<id> runs(items_.size());
         id next = 0;
@@ -181,7 +188,7 @@ private:
         }
         return runs;
     }
-    /// The same division, with runs numbered in the order in which they are met.
+    /// Renumbers runs in the order of their first items, so that equal divisions have equal numbers.
     [[nodiscard]] static std::vector<id> by_first_seen(std::vector<id> runs) {
         std::map<id, id> numbers;
         for (id& r : runs) r = numbers.try_emplace(r, static_cast<id>(numbers.size())).first->second;
@@ -191,7 +198,8 @@ private:
         if (attempt(runs_for(d), order)) chosen_ = d;
     }
 
-    /// Tries a division into runs and returns whether it is the best so far.
+    /// Tries a division into runs, unless it or its plan was tried before or the search is over. Returns whether it is
+    /// the best so far. `reckoned_` tells how fast it is, if that is known.
     bool attempt(const std::vector<id>& runs, const std::vector<id>& order) {
         reckoned_.reset();
         if (done() || !divided_.insert({&order == &given_, by_first_seen(runs)}).second) return false;
@@ -219,16 +227,16 @@ private:
         return true;
     }
 
-    /// An order within the limit, and what it takes.
+    /// An order within the limit, and its makespan.
     struct found_schedule {
         nanoseconds makespan;
         std::vector<task_id> order;
     };
-    /// How far a search had come, at the points at which it asked: search, level and stage.
+    /// The progress of a search at each point at which it asked whether to go on: by search, level and stage.
     using pace = std::map<std::tuple<int, std::size_t, search_stage>, trial_progress>;
 
-    /// Schedules, unless the bound or the pace of the search says that it will not become the best. If it is the best
-    /// so far, its makespan and its pace are what others are compared with.
+    /// Searches for a schedule. Returns nothing if nothing fits, or if the lower bound or the pace of the search shows
+    /// that it will probably not be the best. If it is the best so far, later trials are compared with its pace.
     [[nodiscard]] std::optional<found_schedule> schedule(const task_graph& g) {
         limit_trial trial(g, options_.under);
         if (best_ && trial.bound().value >= *best_) return std::nullopt;
@@ -254,12 +262,13 @@ private:
         pace_ = std::move(here);
         return found;
     }
-    /// Whether a trial may still become the best. Schedules of divisions of one step are much alike, so that they are
-    /// compared at the same point of their searches.
+    /// Returns whether a trial may still become the best. Schedules of divisions of one step are similar, so the trial
+    /// is compared with the best one at the same point of their searches. If not, `reckoned_` is how fast it is assumed
+    /// to be: slower than the best by as much as it was behind.
     [[nodiscard]] bool goes_on(const trial_progress& now, bool within_limit) {
         const auto at = pace_.find({now.search, now.level, now.stage});
         if (!best_ || at == pace_.end()) return true;
-        // Slower by a share that tells at this point; the later it is, the smaller is the share.
+        // Returns whether t is slower than the reference by more than 1/share. Late in a search, less is decisive.
         const auto loses = [&](nanoseconds t, nanoseconds reference, std::int64_t share) {
             if (t.count - reference.count <= reference.count / share) return false;
             reckoned_ = *best_ + (t - reference);
@@ -284,7 +293,7 @@ private:
     }
     [[nodiscard]] bool done() const { return budget_ == 0 || (best_ && *best_ <= enough_); }
 
-    /// Adds to the front, unless something there is no worse in any way.
+    /// Adds a plan to the front unless one there is no worse in all three respects; removes those that it beats.
     void keep(scheduled_buckets made) {
         const auto no_worse = [](const scheduled_buckets& a, const scheduled_buckets& b) {
             return a.makespan <= b.makespan && a.peak <= b.peak && a.collectives <= b.collectives;
@@ -300,12 +309,13 @@ private:
         front_.insert(place, std::move(made));
     }
 
+    /// Returns the item of a start, or the end if it has none. O(log items).
     [[nodiscard]] std::vector<bucketable>::iterator item_of(id vertex) {
         const auto at =
             std::partition_point(items_.begin(), items_.end(), [&](const bucketable& i) { return i.vertex < vertex; });
         return at != items_.end() && at->vertex == vertex ? at : items_.end();
     }
-    /// Takes the times of the step without buckets over.
+    /// Records in the items their times in the schedule without buckets.
     void note(const std::vector<collective_exposure>& exposures) {
         for (const collective_exposure& e : exposures)
             if (const auto at = item_of(e.start); at != items_.end()) {
@@ -319,19 +329,19 @@ private:
     schedule_options options_;
     std::size_t budget_;
     Trials& trials_;
-    std::vector<std::vector<id>> in_class_;  // items, by class
+    std::vector<std::vector<id>> in_class_;  // by class: its items
     std::vector<id> given_, scheduled_;      // orders of the vertices: as given, and of the schedule without buckets
     nanoseconds enough_;
-    std::optional<nanoseconds> best_;      // the makespan of the best so far
-    pace pace_;                            // of its search
-    std::optional<nanoseconds> reckoned_;  // what the last trial takes, or would take if it were as much slower
-    division chosen_;                      // the best one so far; empty: none is better than no buckets
-    std::vector<id> runs_;                 // of the best so far, by item
-    std::vector<std::int64_t> exposed_;    // of its schedule, by run
-    std::vector<std::pair<nanoseconds, bucket_window>> ways_;
+    std::optional<nanoseconds> best_;      // the makespan of the best plan so far
+    pace pace_;                            // the progress of the search that found it
+    std::optional<nanoseconds> reckoned_;  // the makespan of the last trial, known or assumed; nothing if not scheduled
+    division chosen_;                      // the best one so far; empty if none is better than no buckets
+    std::vector<id> runs_;                 // by item: its run in the best division so far
+    std::vector<std::int64_t> exposed_;    // by run: for how long the best schedule waits for it
+    std::vector<std::pair<nanoseconds, bucket_window>> ways_;  // ways for all classes, and how fast they are
     std::vector<scheduled_buckets> front_;
-    std::set<std::pair<bool, std::vector<id>>> divided_;             // what has been planned
-    std::set<std::pair<bool, std::vector<std::vector<id>>>> tried_;  // plans
+    std::set<std::pair<bool, std::vector<id>>> divided_;  // divisions that were planned; true: in given order
+    std::set<std::pair<bool, std::vector<std::vector<id>>>> tried_;  // members of the buckets of tried plans, likewise
     std::size_t trials_made_ = 0;
 };
 

@@ -1,4 +1,6 @@
-// Trials of bucket plans on a step in numbers, for models of the user's.
+// Answers what bucket_search asks about a step, with the models of the user: which collectives may be merged, the plan
+// of a division, the tasks of a plan, and prices. The step is in numbers (numbered_step), so trials do not query the
+// graph; only `choose` and the models are asked about its vertices.
 #ifndef STRETTO_TUNE_DETAIL_BUCKET_TRIALS_HPP
 #define STRETTO_TUNE_DETAIL_BUCKET_TRIALS_HPP
 
@@ -30,19 +32,20 @@
 
 namespace stretto::detail {
 
-/// A step in numbers whose vertices are listed in an order of their own.
+/// A view of a step in numbers that lists the vertices in a given order, which must be topological.
 struct ordered_step_view : step_table_view {
     std::span<const std::uint32_t> order;
 
     [[nodiscard]] std::span<const std::uint32_t> vertices() const noexcept { return order; }
 };
 
-/// What bucket_search asks of a step. All arguments must outlive it; `choose` is asked once for every start.
+/// The trials of one step. All arguments of the constructor except `choose` and the options must outlive it.
 template <class G, class M, class C>
 class bucket_trials {
     using id = std::uint32_t;
 
 public:
+    /// Calls `choose` once for every start. O(V + E).
     template <class Choose>
     bucket_trials(const numbered_step<G>& step, const M& ops, Choose& choose, const C& costs,
                   const bucket_options& options)
@@ -58,7 +61,8 @@ public:
     bucket_trials(const bucket_trials&) = delete;
     bucket_trials& operator=(const bucket_trials&) = delete;
 
-    /// The collectives that may travel with others of their class, in program order. O(V log classes).
+    /// Returns the collectives that may be merged with others of their class, in program order. A class has the same
+    /// label, group and kind of collective. O(V log classes).
     [[nodiscard]] std::vector<bucketable> items() const {
         const step_table& table = step_->table();
         std::map<std::tuple<id, group_id, collective_kind>, id> classes;
@@ -85,32 +89,35 @@ public:
     }
 
     [[nodiscard]] nanoseconds merged(id v, bytes payload) const { return costs_->of_merged(step_->vertex(v), payload); }
-    /// What is known of the program in an order is gathered when the order is first asked for.
+    /// Returns the plan in which the items of each run are merged, as far as that is legal, for the program in this
+    /// order; an empty plan if there is none that is legal in program order too. Facts about the program in an order
+    /// are gathered when the order is first used.
     [[nodiscard]] bucket_plan<id, id> plan(const std::vector<bucketable>& items, const std::vector<id>& runs,
                                            const std::vector<id>& order) {
         for (std::size_t k = 0; k < items.size(); ++k) choices_[items[k].vertex].label = runs[k];
         auto made = program_in(order).planner.plan([this](id v) { return choices_[v]; });
         if (!made || made->empty() || std::is_sorted(order.begin(), order.end()))
             return made ? *std::move(made) : bucket_plan<id, id>{};
-        // A view of what is in flight needs no wait. If it stands before the wait in one order and behind it in the
-        // other, the program as it is given has the last word.
+        // A view of data in flight needs no wait, so it may stand before the wait in one order and after it in the
+        // other. The plan must also be legal in the order in which the program was given.
         if (!given_) given_.emplace(step_table_view{&step_->table()}, models_);
         const bool legal = bucket_verifier<step_table_view, models>(*made, *given_, models_).run().empty();
         return legal ? *std::move(made) : bucket_plan<id, id>{};
     }
-    /// The tasks without buckets, or why the step is no task graph.
+    /// Returns the tasks without buckets, or why the step is not a task graph.
     [[nodiscard]] expected<const task_graph*, task_graph_error> whole() const {
         if (!contraction_) return unexpected(contraction_.error());
         return &contraction_->whole();
     }
-    /// The tasks in the buckets of a plan, until the next plan is asked for; null if its costs are none.
+    /// Returns the tasks of a plan, which are valid until the next call; null if the step is not a task graph or if
+    /// costs of the buckets are negative or overflow.
     [[nodiscard]] const bucketed_tasks* tasks(const bucket_plan<id, id>& plan) {
         if (!contraction_) return nullptr;
         const auto moving = [&](bytes moved) { return costs_->of_moving(moved); };
         return contraction_->contract(plan, moving, tasks_) ? nullptr : &tasks_;
     }
 
-    /// A plan in the handles of the user.
+    /// Converts a plan to the handles of the graph.
     [[nodiscard]] bucket_plan<vertex_t<G>, value_t<G>> in_handles(const bucket_plan<id, id>& plan) const {
         const auto vertices = [&](const std::vector<id>& all) {
             std::vector<vertex_t<G>> handles;
@@ -133,6 +140,7 @@ public:
     }
 
 private:
+    // The models of the step in numbers, for the planner and the verifier.
     struct models : step_table_model {
         const bucket_trials* of;
 
@@ -144,6 +152,7 @@ private:
         [[nodiscard]] nanoseconds of_merged(id v, bytes payload) const { return of->merged(v, payload); }
         [[nodiscard]] nanoseconds of_moving(bytes moved) const { return of->costs_->of_moving(moved); }
     };
+    // Costs have `size_of` only if those of the user have it, because the planner asks whether it exists.
     struct prices_and_sizes : prices {
         [[nodiscard]] bytes size_of(id x) const { return this->of->costs_->size_of(this->of->step_->value(x)); }
     };
@@ -154,7 +163,7 @@ private:
         return made;
     }
 
-    /// A program in one order, of which plans are asked.
+    /// The planner for the program in one order.
     struct ordered_program {
         ordered_program(const std::vector<id>& o, const step_table* table, const bucket_trials& of)
             : order(o), planner({{table}, order}, of.models_, of.prices_, of.options_) {}
@@ -173,12 +182,12 @@ private:
     const C* costs_;
     bucket_options options_;
     expected<bucket_contraction<>, task_graph_error> contraction_;
-    bucketed_tasks tasks_;                // of the last plan
-    std::vector<bucket_choice> choices_;  // by vertex
+    bucketed_tasks tasks_;                // those of the last plan
+    std::vector<bucket_choice> choices_;  // by vertex; `plan` sets the labels of items to their runs
     models models_{{&step_->table()}, this};
     prices_type prices_ = make_prices(this);
     std::deque<ordered_program> programs_;  // planners refer to orders, which must stay where they are
-    std::optional<bucketed_program_facts<step_table_view>> given_;
+    std::optional<bucketed_program_facts<step_table_view>> given_;  // facts about the program in program order
 };
 
 }  // namespace stretto::detail

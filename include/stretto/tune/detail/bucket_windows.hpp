@@ -1,5 +1,6 @@
-// Runs of collectives that could travel together: by bytes, by the time between them, and by the slack that a schedule
-// leaves them. docs/algorithms/buckets.md says when which of them is right.
+// Divides the collectives of one class into runs that are to be merged into buckets: by bytes, by the kernel time
+// between them, or by the slack that they have in a schedule. bucket_search tries such divisions, because none of them
+// is best for all steps (docs/algorithms/buckets.md).
 #ifndef STRETTO_TUNE_DETAIL_BUCKET_WINDOWS_HPP
 #define STRETTO_TUNE_DETAIL_BUCKET_WINDOWS_HPP
 
@@ -14,42 +15,43 @@
 
 namespace stretto::detail {
 
-/// A collective that may travel with others of its class, with what the program and a schedule say about it.
+/// A collective that may be merged with others of its class, and what the program and a schedule say about it. Times
+/// are in nanoseconds; those of the schedule are 0 until there is one.
 struct bucketable {
     std::uint32_t vertex = 0;
-    std::uint32_t in_class = 0;       ///< what may not travel together is in different classes
-    bool gathers = false;             ///< it may be launched early; a reduction may be waited for late
-    bytes weight;                     ///< what it sends or receives, whichever is more
-    bytes payload;                    ///< what it sends
-    std::int64_t reached = 0;         ///< kernel time before it, in program order
-    std::int64_t ready = 0;           ///< in the schedule: when what it sends is there
+    std::uint32_t in_class = 0;       ///< the class; only collectives of the same class may be merged
+    bool gathers = false;             ///< whether it may be launched early; a reduction may be waited for late instead
+    bytes weight;                     ///< the bytes that it sends or receives, whichever are more
+    bytes payload;                    ///< the bytes that it sends
+    std::int64_t reached = 0;         ///< the kernel time before it, in program order
+    std::int64_t ready = 0;           ///< in the schedule: when what it sends is available
     std::int64_t begin = 0;           ///< in the schedule: when its channel begins it
     std::int64_t needed = 0;          ///< in the schedule: when the lane reaches its wait
-    std::uint32_t cast = UINT32_MAX;  ///< the kernel that a pack may do in its place, if there is one
+    std::uint32_t cast = UINT32_MAX;  ///< the kernel that a pack may replace; UINT32_MAX if there is none
 };
 
-/// How to divide a class into runs. Runs are numbered from 0, in the order in which they begin.
+/// How to divide a class into runs of consecutive collectives.
 struct bucket_window {
     enum class by : std::uint8_t {
-        apart,  ///< each alone
-        bytes,  ///< `limit` bytes, in program order
-        time,   ///< `limit` ns of kernels from the first to the last, in program order
-        slack,  ///< as many as the schedule hides, or is late with by `limit` ns at most, in the order of the schedule
+        apart,  ///< each collective is a run of its own
+        bytes,  ///< a run has at most `limit` bytes (bucketable::weight), in program order
+        time,   ///< at most `limit` ns of kernels lie between the first and the last of a run, in program order
+        slack,  ///< a run grows until its bucket would be late by more than `limit` ns, in the order of the schedule
     };
     by what = by::apart;
     std::int64_t limit = 0;
     friend bool operator==(const bucket_window&, const bucket_window&) = default;
 };
 
-/// The run of each item, for items of one class in program order. `merged(first, payload)` is the time on the channel
-/// of a bucket that begins with an item.
+/// Returns the run of each item, for items of one class in program order. Runs are numbered from 0, in the order in
+/// which they begin. `merged(first, payload)` is the time on the channel of a bucket whose first member is that item.
 ///
-/// By slack: a run of gathers goes on as long as the bucket, begun when the schedule begins its first member, or when
-/// the channel is through with the bucket before, ends by the time at which the schedule needs one of its members, or
-/// `limit` later. If all can begin at once, no division into runs is later at its worst with fewer buckets: a longer
-/// run is never worse for those behind it. A run of reductions goes on with what is ready before the channel is
-/// through with the bucket before, or at most `limit` ns after: merging costs no wait that the channel would not
-/// impose. O(n log n), and n times merged.
+/// By slack, a run of gathers continues as long as its bucket ends at most `limit` ns after the time at which the
+/// schedule needs the first of its members. The bucket is assumed to begin when the schedule begins its first member
+/// or, if that is later, when the bucket before it ends. If all gathers can begin at once, no other division into runs
+/// stays within `limit` with fewer buckets. A run of reductions continues with those that are ready at most `limit` ns
+/// after its first member is ready or, if that is later, after the bucket before it ends; merging those that are ready
+/// by then adds no wait that the channel would not impose. O(n log n), and O(n) calls of `merged`.
 ///
 /// Source: S. Shi, X. Chu and B. Li, MG-WFBP: Merging gradients wisely for efficient communication in distributed deep
 /// learning, IEEE TPDS 32, 2021, for reductions.
@@ -62,7 +64,8 @@ template <class Merged>
         std::stable_sort(sequence.begin(), sequence.end(),
                          [&](std::uint32_t a, std::uint32_t b) { return items[a].begin < items[b].begin; });
     std::uint32_t runs = 0;
-    std::int64_t size = 0, free = 0, due = 0;  // of the open run; when the channel is through with those before
+    // The weight of the open run, when the bucket before it ends, and the earliest time at which a member is needed.
+    std::int64_t size = 0, free = 0, due = 0;
     bytes payload;
     const bucketable* first = nullptr;
     const bucketable* last = nullptr;

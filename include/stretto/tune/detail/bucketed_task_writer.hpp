@@ -1,7 +1,8 @@
-// Writes the tasks of a step in buckets, one after the other: those that stay are copied in new numbers, and rows that
-// may be others now are derived by the rules of make_task_graph.
+// Writes the tasks of a step in buckets, one after another, for bucket_contraction. Most tasks are copied with new
+// numbers. If the rows of a task may change by more than that, they are derived by the rules of make_task_graph. The
+// tasks of a bucket are new.
 //
-// Longer than 300 lines: whatever writes a task, copied, derived or new, leaves the same lists and histories behind.
+// Longer than 300 lines: copied, derived and new tasks must leave the same lists and histories behind.
 #ifndef STRETTO_TUNE_DETAIL_BUCKETED_TASK_WRITER_HPP
 #define STRETTO_TUNE_DETAIL_BUCKETED_TASK_WRITER_HPP
 
@@ -22,21 +23,25 @@
 
 namespace stretto::detail {
 
-/// The tasks that are being written, and what has become of the step's own. The step must outlive it.
+/// The tasks written so far, and the tasks and values of the step to which they correspond. One writer serves any
+/// number of plans of a step: `begin`, then tasks in the order of the plan, then `end`. A new task is written by
+/// `open`, its operands, its results, and `close`.
 template <class = void>
 class bucketed_task_writer {
     using id = std::uint32_t;
 
 public:
-    std::vector<task_id> task_of;      ///< by task of the step: what it is now, or what stands for it
-    std::vector<value_id> value_of;    ///< by value of the step
-    std::vector<value_id> storage_of;  ///< by storage of the step
+    std::vector<task_id> task_of;      ///< by task of the step: its new number, or that of the task that replaces it
+    std::vector<value_id> value_of;    ///< by value of the step: the value that its readers read now
+    std::vector<value_id> storage_of;  ///< by storage of the step: the storage that its users use now
 
+    /// `tasks` and `values` are the numbers of tasks and values of the step.
     bucketed_task_writer(std::size_t tasks, std::size_t values)
         : task_of(tasks), value_of(values), storage_of(values) {}
 
-    /// Begins anew, in `made`, with room for so many more tasks and values than the step has. What is copied takes so
-    /// much time and memory together: what is new must not overflow with it.
+    /// Begins to write into `made`, whose memory is used again. There may be `more` tasks, and values, than the step
+    /// has. `time` and `memory` are the sums for the tasks that stay: together with those of new tasks, they must not
+    /// exceed 2^62. Precondition: the step and `made` outlive the writing.
     void begin(const contractible_step<>& step, std::size_t more, std::int64_t time, std::int64_t memory,
                bucketed_tasks& made) {
         step_ = &step;
@@ -55,19 +60,19 @@ public:
         memory_left_ = ceiling - memory;
         fault_.reset();
     }
-    /// Ends it. Returns why the costs of some task are none, or nothing.
+    /// Ends the writing. Returns the first fault in the costs of a new task, or nothing.
     [[nodiscard]] std::optional<task_graph_error> end() {
         resize(tasks_, values_);
         made_->graph.predecessors.invert_into(made_->graph.successors, tasks_);
         return fault_;
     }
 
-    /// The task that comes next.
+    /// Returns the number of the task that is written next, or of the one that is open.
     [[nodiscard]] task_id next() const noexcept { return tasks_; }
-    /// The memory of x, which has only one.
+    /// Returns the storage of x. Precondition: x has only one.
     [[nodiscard]] value_id memory_of(value_id x) const { return made_->graph.storages[x][0]; }
 
-    /// Copies the tasks [first, last), in new numbers.
+    /// Copies the tasks [first, last) of the step with new numbers. O(tasks and their rows), at the speed of memory.
     void copy(id first, id last) {
         const task_graph& w = whole();
         task_graph& g = made_->graph;
@@ -79,7 +84,8 @@ public:
             g.first_result[tasks_ + 1] = w.first_result[v + 1] + shift;
             for (value_id x = w.first_result[v]; x < w.first_result[v + 1]; ++x) g.storage_owner[x + shift] = tasks_;
         }
-        // Facts are bytes, and a byte that is written may be part of anything: what is read must not be read anew.
+        // Writes through a pointer to bytes may alias anything. Local pointers keep the compiler from reloading the
+        // members.
         value_id* const values = value_of.data();
         value_id* const storages = storage_of.data();
         bytes* const allocation = g.allocation.data();
@@ -99,7 +105,7 @@ public:
         g.declared.push_rows(whole().declared, first, last, task_of.data());
         g.predecessors.push_rows(whole().predecessors, first, last, task_of.data());
     }
-    /// The same for one task whose rows may be others now.
+    /// Writes one task of the step whose rows may change by more than the numbers in them.
     void derive_again(id v) {
         task_graph& g = made_->graph;
         task_of[v] = tasks_;
@@ -123,7 +129,8 @@ public:
         close();
     }
 
-    /// Begins a task of which `operation` is said. Its lists are open until `close`.
+    /// Begins a new task with these facts. Its lists stay open until `close`. A cost that is negative, or too large
+    /// together with the others, is the fault that `end` returns.
     void open(const step_table::operation& o, id original, bucketed_role role) {
         task_graph& g = made_->graph;
         g.kind[tasks_] = o.kind;
@@ -140,19 +147,21 @@ public:
         if (o.duration.count > time_left_) return fail(task_graph_error::reason::overflow);
         time_left_ -= o.duration.count;
     }
+    /// Adds an operand to the open task.
     void read(value_id x) { rows_.add(made_->graph.operands, x); }
-    /// All that it reads has been said. It depends on those who make it first.
+    /// Ends the list of operands, and makes the task depend on their producers.
     void close_operands() {
         task_graph& g = made_->graph;
         rows_.close(g.operands);
         for (value_id x : g.operands[tasks_]) rows_.add(g.declared, g.storage_owner[x]);
     }
-    /// What stands in the same bucket is part of it by now, or not there yet: an edge between two members vanishes.
+    /// Makes the open task depend on what the vertex v of the step depends on without reading it. A vertex without a
+    /// new number is part of the same bucket: an edge between two members vanishes.
     void after(id v) {
         for (id p : step_->table->controls[v])
             if (task_of[p] != no_task) rows_.add(made_->graph.declared, task_of[p]);
     }
-    /// Adds a result in memory of its own.
+    /// Adds a result with a storage of its own, and returns it. `facts` are its value_facts besides `sized`.
     [[nodiscard]] value_id result(bytes allocated, int facts) {
         if (allocated.count < 0) fail(task_graph_error::reason::negative_bytes);
         else if (allocated.count > memory_left_) fail(task_graph_error::reason::overflow);
@@ -161,14 +170,14 @@ public:
         made_->graph.storages.close_row();
         return add_value(allocated, facts | (allocated.count > 0 ? value_facts::sized : 0));
     }
-    /// Adds a result that lives in the memory of x, which has only one.
+    /// Adds a result that shares the storage of x, and returns it. Precondition: x has only one storage.
     [[nodiscard]] value_id result_in(value_id x) {
         made_->graph.storages.push(memory_of(x));
         made_->graph.storages.close_row();
         return add_value({}, 0);
     }
 
-    /// Ends a task and derives which memory it touches and what comes before it.
+    /// Ends a new or derived task: derives which storages it touches and which tasks must come before it.
     void close() {
         task_graph& g = made_->graph;
         const task_id t = tasks_++;
@@ -190,12 +199,12 @@ public:
     }
 
 private:
-    /// Who has used a memory that somebody writes in place, in the order of the plan.
+    /// The uses so far of a storage that a task writes in place: the last writer, and the readers after it.
     struct uses {
         task_id writer = no_task;
-        std::vector<task_id> readers;  // since
+        std::vector<task_id> readers;
     };
-    static constexpr std::int64_t ceiling = std::int64_t{1} << 62;
+    static constexpr std::int64_t ceiling = std::int64_t{1} << 62;  // the most that make_task_graph accepts
 
     [[nodiscard]] const task_graph& whole() const noexcept { return step_->whole; }
     void resize(std::size_t tasks, std::size_t values) {
@@ -212,7 +221,7 @@ private:
         g.allocation.resize(values);
         g.storage_owner.resize(values);
     }
-    /// What a task is and costs, as the next one.
+    /// Gives the next task the kind and the costs of task v of the step.
     void copy_costs(id v) {
         const task_graph& w = whole();
         task_graph& g = made_->graph;
@@ -226,6 +235,7 @@ private:
         made_->original[tasks_] = v;
         made_->role[tasks_] = bucketed_role::original;
     }
+    /// Adds a value whose row of storages is complete. If it is written in place, its history begins.
     value_id add_value(bytes allocated, int facts) {
         task_graph& g = made_->graph;
         g.allocation[values_] = allocated;
@@ -248,7 +258,8 @@ private:
         const auto at = std::lower_bound(written_.begin(), written_.end(), s);
         return history_[static_cast<std::size_t>(at - written_.begin())];
     }
-    /// Orders t after those uses of memory with which it must not be exchanged.
+    /// Makes t depend on those earlier uses of storages with which it must not change places: reads on the last write,
+    /// and writes on that and on the reads after it.
     void order_uses(task_id t) {
         const task_graph& g = made_->graph;
         const auto after_writer = [&](const uses& u) {
@@ -274,11 +285,12 @@ private:
             u.writer = t;
         });
     }
+    /// Records t if it is the first wait of a start.
     void note_wait(task_id t) {
         const task_id start = made_->graph.launch[t];
         if (start != no_task && first_wait_[start] == no_task) first_wait_[start] = t;
     }
-    /// Orders t after the waits of the collectives whose results it reads.
+    /// Makes t depend on the waits of the collectives whose results it reads in flight, if these waits come before it.
     void order_after_waits(task_id t) {
         const task_graph& g = made_->graph;
         if (g.kind[t] == op_kind::view || g.kind[t] == op_kind::wait) return;  // these only pass the data on
@@ -293,13 +305,13 @@ private:
 
     const contractible_step<>* step_ = nullptr;
     bucketed_tasks* made_ = nullptr;
-    task_id tasks_ = 0;                // made so far
-    value_id values_ = 0;              // made so far
-    std::vector<std::uint8_t> there_;  // by new value: value_facts
-    std::vector<value_id> written_;    // new storages that somebody writes in place, ascending
-    std::vector<uses> history_;        // of these
-    std::vector<task_id> first_wait_;  // by new start, if anybody looks in flight
-    std::int64_t time_left_ = 0, memory_left_ = 0;
+    task_id tasks_ = 0;                             // the number of tasks written so far
+    value_id values_ = 0;                           // the number of values written so far
+    std::vector<std::uint8_t> there_;               // by new value: its value_facts
+    std::vector<value_id> written_;                 // the new storages that a task writes in place, ascending
+    std::vector<uses> history_;                     // by position in written_; longer, so that its memory is used again
+    std::vector<task_id> first_wait_;               // by new start, if the step looks in flight
+    std::int64_t time_left_ = 0, memory_left_ = 0;  // what new tasks may still add
     std::optional<task_graph_error> fault_;
     unique_rows<> rows_;
 };

@@ -1,15 +1,15 @@
-// The search behind search_chunks, over whatever can try regions. The space of choices is (most chunks)^units, and one
-// trial costs a plan, a task graph and a schedule; so a few uniform choices are tried first, and what is then refined
-// is where their best schedule still waits. A choice is given up as soon as it is unlikely to be better than the best
-// one so far. docs/algorithms/search-chunks.md has the whole argument.
+// The search that search_chunks runs; a callable makes the tasks of a choice. There are (most chunks)^units choices,
+// and one trial costs a plan, a task graph and a schedule. The search therefore tries a few uniform choices first, and
+// then refines the best one where its schedule still waits. It gives a choice up as soon as that is unlikely to become
+// better than the best one so far. docs/algorithms/search-chunks.md explains all of this.
 //
-// A larger memory limit never gives a longer makespan, and that by construction. The search goes through levels of
-// memory, from below; what it does at a level reads nothing that belongs to a larger limit. A choice that is the best
-// one so far at some level is *held*: nobody gives it up any more, so that its makespan within any limit is that of
-// list_schedule, which never grows with the limit. The result is the best of the choices held at the levels up to the
-// limit that is asked for. For a larger limit these are held as well.
+// A larger memory limit never gives a longer makespan: the search goes through levels of memory from below, and what it
+// does at a level depends only on that level and those below it. A choice that is the best one so far at some level is
+// *held*: it is not given up any more, so its makespan within any limit is that of list_schedule, which never grows
+// with the limit. The result is the best among the uncut step and the choices held at the levels up to the requested
+// limit. For a larger limit, the same choices are held, and possibly more.
 //
-// Longer than 300 lines: what is tried, what is held and when a choice is given up are one argument.
+// Longer than 300 lines: what is tried, what is held and when a choice is given up form one argument.
 #ifndef STRETTO_TUNE_DETAIL_CHUNK_SEARCH_HPP
 #define STRETTO_TUNE_DETAIL_CHUNK_SEARCH_HPP
 
@@ -38,41 +38,41 @@
 
 namespace stretto::detail {
 
-/// What a search may do, and what it must be better than.
+/// The budget of a search, and the figures with which choices are compared.
 struct search_limits {
     limit_levels levels;
-    std::vector<limit_figures> whole;  ///< of the step whole, within each of these limits
-    std::vector<limit_figures> rival;  ///< of another form, within the levels; none, or fewer, if it is not known
-    std::optional<bytes> step_peak;    ///< of which schedules are variants
-    std::size_t most;                  ///< chunks of a unit
-    std::size_t task_budget;           ///< tasks made in refinement
-    bool slices = false;               ///< whether every trial writes slice by slice
-    bool either = false;               ///< whether that is tried of the best choice of each level
-    contention under = {};             ///< the clock by which trials are judged
+    std::vector<limit_figures> whole;  ///< figures of the uncut step within each of `levels.limits`
+    std::vector<limit_figures> rival;  ///< those of a rival form within each level; fewer, or none, if they are unknown
+    std::optional<bytes> step_peak;    ///< the peak of the step of which the trials are variants (memory_budget)
+    std::size_t most;                  ///< the largest number of chunks of a unit
+    std::size_t task_budget;           ///< the number of tasks that refinement may make
+    bool slices = false;               ///< whether all trials write values slice by slice
+    bool either = false;               ///< whether the best choice of each level is also tried slice by slice
+    contention under = {};             ///< the contention by which trials are judged
 };
 
-/// A search. `Trial` is called with regions in numbers and whether slices are written, and gives the tasks, or nothing
-/// if there is no such plan. The same arguments must give the same tasks. The search makes no random choice and looks
-/// at no clock: its result depends on its arguments alone.
+/// A search for the number of chunks of each unit. `trial(regions, slices)` returns the chunked_tasks of these regions,
+/// or nothing if there is no such plan; equal arguments must give equal tasks. Deterministic.
 template <class Trial>
 class chunk_search {
 public:
     using region = chunk_region<std::uint32_t>;
 
-    /// Chunks of every unit, and whether values are written slice by slice.
+    /// The number of chunks of every unit, and whether values are written slice by slice.
     struct choice {
         std::vector<std::size_t> chunks;
         bool slices = false;
         friend auto operator<=>(const choice&, const choice&) = default;
     };
 
+    /// Preconditions: the units and the trial outlive the search; `limits` has a level, and `whole` for each limit.
     chunk_search(const chunk_units& units, std::int64_t rows, const search_limits& limits, Trial& trial)
         : units_(units), rows_(rows), limits_(limits), trial_(trial), best_(limits.whole.back().makespan) {
         most_ = std::min(limits.most, static_cast<std::size_t>(std::max<std::int64_t>(rows, 1)));
         for (std::size_t k = 0; k < limits.levels.decided; ++k) at_.push_back({limits.whole[k], {}, {}, {}});
     }
 
-    /// Afterwards chosen() is what is fastest, of what has been tried.
+    /// Searches all levels. The members below then describe the result. Precondition: called once.
     void run() {
         for (level_ = 0; level_ < at_.size(); ++level_) {
             run_level();
@@ -80,20 +80,19 @@ public:
         }
     }
 
-    /// Empty if nothing is faster than the step whole.
+    /// Returns the number of chunks of every unit in the fastest choice; empty if the uncut step is the fastest.
     [[nodiscard]] const std::vector<std::size_t>& chosen() const noexcept { return chosen_.chunks; }
     [[nodiscard]] bool slices() const noexcept { return chosen_.slices; }
     [[nodiscard]] nanoseconds best() const noexcept { return best_; }
-    /// These describe the best choice within each level, as it was when the level had been searched: larger limits do
-    /// not change that.
+    /// Returns the figures of the best choice within each level; they do not depend on higher levels.
     [[nodiscard]] const std::vector<limit_figures>& figures() const noexcept { return figures_; }
-    /// Choices whose tasks were made, slice by slice not counted if that was only tried of what had been.
+    /// Returns the number of choices whose tasks were made, without those tried slice by slice because of `either`.
     [[nodiscard]] std::size_t trials() const noexcept { return trials_; }
-    /// Whether anything can run in chunks, and whether any of that fits into the memory, as far as it was scheduled.
+    /// Return whether any operation can run in chunks, and whether a choice fits into the memory or was given up early.
     [[nodiscard]] bool any_cut() const noexcept { return any_cut_; }
     [[nodiscard]] bool any_fit() const noexcept { return any_fit_; }
 
-    /// One region for each number of chunks beyond one, in program order of their first operations.
+    /// Returns a region for each number of chunks beyond one, in program order of their first operations. O(V).
     [[nodiscard]] std::vector<region> regions_of(const std::vector<std::size_t>& chunks) const {
         std::vector<region> regions;
         std::vector<std::size_t> region_of(most_ + 1, SIZE_MAX);
@@ -112,29 +111,30 @@ public:
 
 private:
     static constexpr std::uint32_t none = chunk_units::none;
-    using counts = std::vector<std::pair<nanoseconds, std::size_t>>;  // numbers of chunks and what they take
+    using counts = std::vector<std::pair<nanoseconds, std::size_t>>;  // makespans, and the numbers of chunks
 
-    /// What is known at a level.
+    /// The best choice so far within a level.
     struct level_best {
         limit_figures takes;
-        std::optional<choice> chunks;        // nothing: whole
-        std::vector<std::int64_t> exposed;   // of their schedule, by unit
-        std::vector<std::size_t> exchanges;  // that run per chunk, by unit
+        std::optional<choice> chunks;       // nothing if the uncut step is the best
+        std::vector<std::int64_t> exposed;  // by unit: the time for which its schedule waits for starts and waits of it
+        std::vector<std::size_t> exchanges;  // by unit: the number of its collectives that run per chunk
     };
 
-    /// What a trial has shown. It is made once, for all levels.
+    /// The result of a trial. There is one trial of each choice for all levels.
     struct outcome {
-        bool made = false;
-        bool lost = false;  // given up because of the other form
+        bool made = false;  // whether there are tasks
+        bool lost = false;  // whether it was given up because of the rival
         nanoseconds bound;
-        std::uint32_t peak_in = none;        // the unit, if it is in chunks, in which the input order needs most
-        std::vector<std::int64_t> makespan;  // by level, as far as it was not given up; -1: does not fit
+        std::uint32_t peak_in = none;  // the unit in chunks where the input order has its peak; none if it is whole
+        std::vector<std::int64_t> makespan;  // by limit, up to the one at which it was given up; -1: nothing fits
     };
 
+    /// Returns whether the lower bound of a choice shows that it cannot be of use at this level.
     [[nodiscard]] bool hopeless(const outcome& o) const {
         return o.made && (o.bound >= here().takes.makespan || o.bound >= rival_at(level_).makespan);
     }
-    /// The figures of the other form, and a fiftieth, by which this one may be slower and still become the faster one.
+    /// Returns the figures of the rival plus a fiftieth: a choice that is slower by no more may still become faster.
     [[nodiscard]] limit_figures rival_at(std::size_t level) const {
         if (level >= limits_.rival.size()) return {};
         const auto [makespan, ignoring_memory] = limits_.rival[level];
@@ -150,12 +150,13 @@ private:
     [[nodiscard]] bool too_large(const outcome& o) const {
         return o.makespan.size() > level_ && o.makespan[level_] < 0 && o.peak_in != none;
     }
-    /// Whether it was given up because of the other form before its makespan at this level was known. If that was
-    /// known, it was given up within more memory, of which nothing here may depend.
+    /// Returns whether a choice was given up because of the rival before its makespan at this level was known. If it is
+    /// known, the choice was given up at a higher level, on which nothing at this level may depend.
     [[nodiscard]] bool lost_here(const outcome& o) const { return o.lost && o.makespan.size() <= level_; }
     [[nodiscard]] level_best& here() { return at_[level_]; }
     [[nodiscard]] const level_best& here() const { return at_[level_]; }
 
+    /// Searches a level: uniform numbers of chunks, then modules around exchanges; then refines the best choice.
     void run_level() {
         counts uniform;
         bool lost = false;
@@ -168,10 +169,10 @@ private:
         std::sort(uniform.begin(), uniform.end());
         const bool pays = !uniform.empty() && uniform[0].first < limits_.whole[level_].makespan;
         if (!pays && !lost) uniform = try_around_exchanges();
-        // Refinement rarely gains as much as this form is behind the other one.
+        // Refinement rarely gains as much as this form is then slower than the rival.
         if (!here().chunks || here().takes.makespan >= rival_at(level_).makespan) return;
         std::sort(uniform.begin(), uniform.end());
-        // A choice has been refined once, whether it is written in slices or not.
+        // A choice is refined only once, whether it is written slice by slice or not.
         const bool first = refined_.empty();
         if (refined_.insert(here().chunks->chunks).second) {
             const std::size_t budget = first ? limits_.task_budget : limits_.task_budget / 4;
@@ -187,7 +188,8 @@ private:
         try_out(in_slices, false);
     }
 
-    /// Makes the tasks of a choice and, unless that is hopeless, schedules them. Nothing is tried twice.
+    /// Makes the tasks of a choice and, unless it is hopeless, schedules them. If the choice was tried before, at any
+    /// level, or leads to the same program as another one, returns the known outcome.
     const outcome& try_out(const choice& c, bool counts_as_trial = true) {
         const auto [at, is_new] = tried_.try_emplace(c);
         outcome& o = at->second;
@@ -217,8 +219,8 @@ private:
         return o;
     }
 
-    /// What tells one program of chunks of the step from another: which operation each task comes from, for which chunk
-    /// and what for. Choices differ in units that cannot run in chunks, too; then they lead to the same program.
+    /// Returns a hash of a program: of the original, chunk, role and duration of each task. Choices that differ only in
+    /// units that cannot run in chunks lead to the same program.
     [[nodiscard]] static std::uint64_t program_of(const chunked_tasks& made) {
         std::uint64_t hash = 14695981039346656037u;  // FNV-1a
         const auto add = [&](std::uint64_t x) { hash = (hash ^ x) * 1099511628211u; };
@@ -231,7 +233,7 @@ private:
         return hash;
     }
 
-    /// Searches for orders within all levels from below, until the choice is given up.
+    /// Searches for orders within all limits, from the lowest one, until the choice is given up. Updates the best ones.
     void schedule(const chunked_tasks& made, limit_trial<>& trial, const choice& c, outcome& o) {
         schedule_options options;
         const bytes asked = limits_.levels.limits.back();
@@ -265,9 +267,9 @@ private:
         trial.run(limits_.levels.limits, options, goes_on, reached);
     }
 
-    /// Whether a choice is unlikely to become better than something else. Orders within memory are rarely faster than
-    /// those that ignore it. And what the later rounds of a rung find is rarely shorter by more than a few hundredths;
-    /// but if the choice is the faster one without regard to memory, it may be so on a higher rung.
+    /// Returns whether a choice is unlikely to become faster than a form with the figures `other`. Orders within memory
+    /// are rarely faster than those that ignore it, and later rounds of a rung rarely gain more than a few hundredths.
+    /// But if a choice is the faster one without regard to memory, it may be faster on a higher rung, and is kept.
     [[nodiscard]] static bool loses_to(const limit_figures& other, const trial_progress& p) {
         if (p.ignoring_memory >= other.makespan) return true;
         if (p.ignoring_memory < other.ignoring_memory || p.stage == search_stage::begins) return false;
@@ -275,8 +277,7 @@ private:
         return p.so_far.count / 100 * hundredths >= other.makespan.count;
     }
 
-    /// Tries a choice and, as long as it needs too much memory, the same with the part whole in which it does: three
-    /// times more at most.
+    /// Tries a choice. While it does not fit, tries it again with the part whole in which its input order has its peak.
     const outcome& try_until_it_fits(choice c) {
         const outcome* o = &try_out(c);
         for (int retries = 0; retries < 3 && too_large(*o); ++retries) {
@@ -287,8 +288,8 @@ private:
         return *o;
     }
 
-    /// Tries modules around exchanges alone: if everything in chunks costs more than it hides, less of it may not.
-    /// Returns numbers of chunks with the makespan of the best choice that has so many.
+    /// Tries chunks only in modules around exchanges, for every depth of nesting: this may pay where everything in
+    /// chunks costs more than it hides. Returns the shortest makespan for each number of chunks.
     counts try_around_exchanges() {
         counts times;
         std::size_t deepest = 0;
@@ -307,7 +308,7 @@ private:
         return times;
     }
 
-    /// Notes by unit for how long a schedule waits, and how many exchanges run per chunk.
+    /// Records by unit for how long a schedule waits for its collectives, and how many run per chunk. O(V + E).
     void note_exposure(level_best& best, const chunked_tasks& made, std::span<const task_id> order) const {
         best.exposed.assign(units_.size(), 0);
         best.exchanges.assign(units_.size(), 0);
@@ -325,8 +326,8 @@ private:
         }
     }
 
-    /// Tries the best choice with another number of chunks for some units, and returns whether that is better. Nothing
-    /// is tried twice, or once the budget is spent.
+    /// Tries the best choice with other chunks for some units, unless the budget is spent. Returns whether it is
+    /// better.
     bool improves(const std::vector<std::size_t>& units, std::size_t chunks) {
         if (budget_ == 0) return false;
         choice c = *here().chunks;
@@ -344,8 +345,8 @@ private:
         return found;
     }
 
-    /// Makes the best choice better: what hides nothing becomes whole, and runs of parts get other numbers of chunks,
-    /// the best ones of the uniform choices. Each step starts from the best so far.
+    /// Improves the best choice so far: units that hide nothing become whole, and runs of consecutive parts get one of
+    /// the three best uniform numbers of chunks.
     void refine(const counts& uniform) {
         const std::vector<std::size_t> in_part = exchanges_by_part();
         improves(units_that([&](std::size_t u) { return in_part[part_of(u)] == 0; }), 1);
@@ -353,7 +354,7 @@ private:
         for (pass_direction way : {pass_direction::forward, pass_direction::backward})
             improves(units_that([&](std::size_t u) { return units_.units[u].direction == way; }), 1);
 
-        // Other numbers of chunks for runs of parts, long ones first.
+        // Runs are first halves of the parts, then quarters, and so on.
         const std::size_t parts = units_.parts;
         for (std::size_t length = (parts + 1) / 2; budget_ > 0; length = (length + 1) / 2) {
             std::vector<std::vector<std::size_t>> runs((parts + length - 1) / length);
@@ -367,10 +368,9 @@ private:
             if (length == 1) break;
         }
     }
-    /// Tries each part by itself in which no exchange runs per chunk: whole if any of it is in chunks, and else in as
-    /// many as most units are. All of them whole are one choice of `refine`, which is taken or not; but what one part
-    /// loses by it, because what is whole waits for all chunks, may be more than another one gains. A part by itself
-    /// gains little, so a form that is slower than its rival by more than a two-hundredth does not catch up by it.
+    /// Tries each part alone in which no exchange runs per chunk: whole if any of it is in chunks, and otherwise in the
+    /// usual number of chunks. `refine` makes all of these parts whole or none, but one may gain where another loses. A
+    /// part gains little: a form that is slower than its rival by more than a two-hundredth would not become faster.
     void refine_parts() {
         const std::int64_t takes = here().takes.makespan.count;
         if (level_ < limits_.rival.size() && takes - takes / 200 >= limits_.rival[level_].makespan.count) return;
@@ -385,13 +385,13 @@ private:
         }
     }
 
-    /// How many exchanges run per chunk in each part, in the best choice.
+    /// Returns the number of exchanges that run per chunk in each part, in the best choice.
     [[nodiscard]] std::vector<std::size_t> exchanges_by_part() const {
         std::vector<std::size_t> in_part(units_.parts, 0);
         for (std::size_t u = 0; u < units_.size(); ++u) in_part[part_of(u)] += here().exchanges[u];
         return in_part;
     }
-    /// The number of chunks, beyond one, that most units have in the best choice; the smallest one of several.
+    /// Returns the most frequent number of chunks beyond one in the best choice; the smallest of equally frequent ones.
     [[nodiscard]] std::size_t usual_chunks() const {
         std::vector<std::size_t> units_in(most_ + 1, 0);
         for (std::size_t k : here().chunks->chunks)
@@ -412,12 +412,12 @@ private:
     std::vector<level_best> at_;  // by level
     std::size_t level_ = 0;
     std::map<choice, outcome> tried_;
-    std::map<std::uint64_t, const outcome*> programs_;  // that have been tried
-    nanoseconds best_;                                  // within the limit that is asked for
-    choice chosen_;                                     // no chunks: whole
+    std::map<std::uint64_t, const outcome*> programs_;  // by program_of: the programs that have been tried
+    nanoseconds best_;                                  // the makespan within the requested limit
+    choice chosen_;                                     // that of best_; without chunks if it is the uncut step
     std::vector<limit_figures> figures_;
     std::set<std::vector<std::size_t>> refined_;
-    std::size_t budget_ = SIZE_MAX;  // of the refinement that is under way, in tasks
+    std::size_t budget_ = SIZE_MAX;  // the tasks that the present refinement may still make
     std::size_t trials_ = 0;
     bool any_cut_ = false, any_fit_ = false;
 };

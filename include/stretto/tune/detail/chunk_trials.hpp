@@ -1,5 +1,6 @@
-// What it takes to try many regions on one step: the step in numbers, its models, and its tokens. All of that is read
-// once; a trial then costs a plan, a task graph and, for its makespan, a schedule.
+// Tries many choices of regions on one step, for search_chunks and choose_tokens. The step is read once into a numeric
+// table (numbered_step), so a trial does not query the graph again: it costs a plan, a task graph and, if its makespan
+// is wanted, a schedule.
 #ifndef STRETTO_TUNE_DETAIL_CHUNK_TRIALS_HPP
 #define STRETTO_TUNE_DETAIL_CHUNK_TRIALS_HPP
 
@@ -29,7 +30,7 @@
 
 namespace stretto::detail {
 
-/// A chunk model of a view as one of its table.
+/// Adapts a chunk model of a view to the table of the view.
 template <class G, class C>
 struct numbered_chunk_model {
     const numbered_step<G>* step;
@@ -57,7 +58,7 @@ public:
     using id = std::uint32_t;
     using region = chunk_region<id>;
 
-    /// All but the tokens must outlive the planner; these are of listed values.
+    /// Preconditions: the step and the chunk model outlive the planner; the graph lists the values of the tokens.
     chunk_planner(const numbered_step<G>& step, const Chunks& chunks,
                   std::span<const token_dimension<value_t<G>>> tokens)
         : step_(&step), chunks_(&chunks) {
@@ -68,7 +69,8 @@ public:
         }
     }
 
-    /// The plan of these regions, in which what cannot run per chunk stays whole, or why plan_chunks makes none.
+    /// Returns the plan of these regions, or why plan_chunks makes none. Operations that cannot run per chunk stay
+    /// whole. A source of chunk models is asked for a new model in every call, so no plan depends on earlier ones.
     [[nodiscard]] expected<chunk_plan<id, id>, chunk_error<id>> plan(std::span<const region> regions,
                                                                      bool slices) const {
         if constexpr (chunk_model<Chunks, G>) {
@@ -96,18 +98,20 @@ private:
     std::vector<token_dimension<id>> tokens_;
 };
 
-/// Tries regions of one step.
+/// Makes task graphs and schedules of one step with given regions in chunks.
 template <class G, class Chunks, class Costs>
 class chunk_trials : public chunk_planner<G, Chunks> {
 public:
     using base = chunk_planner<G, Chunks>;
     using region = typename base::region;
 
+    /// `under` is the contention by which schedules are judged. Preconditions as for chunk_planner.
     chunk_trials(const numbered_step<G>& step, const Chunks& chunks, const Costs& costs,
                  std::span<const token_dimension<value_t<G>>> tokens, contention under = {})
         : base(step, chunks, tokens), costs_(step, costs), under_(under) {}
 
-    /// The tasks of the step with these regions in chunks; nothing if there is no plan, or if times or bytes overflow.
+    /// Returns the tasks of the step with these regions in chunks; nothing if there is no plan or no task graph of it,
+    /// for example because times or bytes overflow.
     [[nodiscard]] std::optional<chunked_tasks> operator()(std::span<const region> regions, bool slices) const {
         const auto planned = base::plan(regions, slices);
         if (!planned) return std::nullopt;
@@ -115,15 +119,16 @@ public:
         if (!made) return std::nullopt;
         return *std::move(made);
     }
-    /// The makespan of these regions in chunks; nothing if there are no such tasks, or if none of their orders that
-    /// were tried fits into the memory.
+    /// Returns the makespan of list_schedule with these regions in chunks; nothing if there are no such tasks, or if no
+    /// order that was tried fits into the memory.
     [[nodiscard]] std::optional<nanoseconds> makespan(std::span<const region> regions, bool slices,
                                                       memory_budget memory) const {
         const auto made = (*this)(regions, slices);
         if (!made) return std::nullopt;
         return makespan_of(made->graph, memory);
     }
-    /// The step whole within ascending limits, the last of which is that of the budget.
+    /// Returns the figures of the uncut step within these limits, as list_schedule_by_limits does. Precondition: the
+    /// limits ascend, and the last one is that of the budget.
     [[nodiscard]] std::vector<limit_figures> whole(memory_budget memory, std::span<const bytes> limits) const {
         const auto graph = tasks_of_whole();
         if (!graph) return std::vector<limit_figures>(limits.size());
@@ -132,12 +137,12 @@ public:
         options.under = under_;
         return list_schedule_by_limits(*graph, options, limits).figures;
     }
-    /// What the step whole needs in its input order; nothing if it has no tasks.
+    /// Returns the peak of the uncut step in its input order; 0 if it is not a task graph.
     [[nodiscard]] bytes input_peak() const {
         const auto graph = tasks_of_whole();
         return graph ? peak_of_input(*graph) : bytes{};
     }
-    /// Regions of the view as regions of its table.
+    /// Converts regions of the view to regions of its table.
     [[nodiscard]] std::vector<region> in_numbers(std::span<const chunk_region<vertex_t<G>>> regions) const {
         std::vector<region> all;
         for (const chunk_region<vertex_t<G>>& r : regions) {

@@ -1,5 +1,6 @@
-// A step whose tasks are put into buckets again and again: its task graph, and what is known of that before any plan
-// is.
+// Computes what bucket_contraction needs to know about a step before it sees any plan: the task graph without buckets,
+// and the tasks whose rows must be derived anew for every plan. This is done once, because a search for buckets makes
+// the tasks of hundreds of plans of the same step.
 #ifndef STRETTO_TUNE_DETAIL_CONTRACTIBLE_STEP_HPP
 #define STRETTO_TUNE_DETAIL_CONTRACTIBLE_STEP_HPP
 
@@ -16,9 +17,11 @@
 
 namespace stretto::detail {
 
+/// Returns whether a value with these value_facts is in flight.
 [[nodiscard]] constexpr bool is_in_flight(std::uint8_t facts) noexcept { return (facts & value_facts::in_flight) != 0; }
 
-/// Calls f(storage) for everything that must exist until t has run, perhaps several times.
+/// Calls f(storage) for every storage that must exist until t has run; a storage may be passed several times. A wait
+/// also needs the storages that its start reads.
 template <class F>
 void for_each_use(const task_graph& g, task_id t, F f) {
     const auto use = [&](value_id x) {
@@ -31,10 +34,10 @@ void for_each_use(const task_graph& g, task_id t, F f) {
         for (value_id x : g.operands[g.launch[t]]) use(x);
 }
 
-/// The step without buckets.
+/// The tasks of a step without buckets, and the facts about them that do not depend on a plan.
 template <class = void>
 struct contractible_step {
-    /// The table must outlive it. The error says why it is no task graph. O(V + E).
+    /// Reads a table, which must outlive the result. The error says why the step is not a task graph. O(V + E).
     [[nodiscard]] static expected<contractible_step, task_graph_error> of(const step_table& table) {
         raw_task_graph raw;
         const auto tasks = read_tasks(step_table_view{&table}, step_table_model{&table}, raw);
@@ -46,13 +49,13 @@ struct contractible_step {
     }
 
     const step_table* table;
-    task_graph whole;
-    index_lists operands;              ///< by task: each value once
-    std::vector<std::uint8_t> facts;   ///< by value: see value_facts
-    index_lists users;                 ///< by storage: tasks, as often as they use it
-    std::vector<char> always_derived;  ///< by task: whether its rows may change by more than numbers, whatever the plan
-    bool looks_in_flight = false;      ///< some kernel reads what a collective may still be writing
-    std::int64_t time = 0, memory = 0;
+    task_graph whole;                   ///< the tasks without buckets
+    index_lists operands;               ///< by task: the values that it reads, each once
+    std::vector<std::uint8_t> facts;    ///< by value: its value_facts
+    index_lists users;                  ///< by storage: the tasks that use it (for_each_use), once per use
+    std::vector<char> always_derived;   ///< by task: whether its rows must be derived anew for every plan
+    bool looks_in_flight = false;       ///< whether a task other than a view or a wait reads data in flight
+    std::int64_t time = 0, memory = 0;  ///< the sums of all durations, in nanoseconds, and allocations, in bytes
 
 private:
     contractible_step(const step_table& of, task_graph tasks, std::vector<std::uint8_t> facts_of_values)
@@ -73,6 +76,9 @@ private:
         users = used.inverse(facts.size());
     }
 
+    /// Returns whether the rows of t may change by more than the numbers in them if a plan merges some collectives: if
+    /// t uses memory that is written in place, because the plan changes the order of the accesses; if a row of t
+    /// contains two collectives, because these may become one; or if t reads or passes on data in flight.
     [[nodiscard]] bool is_always_derived(task_id t) const {
         bool derived = false;
         std::uint32_t seen = no_task;

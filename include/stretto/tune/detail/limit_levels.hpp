@@ -1,4 +1,6 @@
-// The memory limits at which a search makes its decisions.
+// The memory limits at which search_chunks and best_form make their decisions. Both decide at fixed levels of memory
+// and not within the requested limit itself, so that a larger limit only adds choices to those of a smaller one. The
+// result then never gets slower with more memory (docs/algorithms/best-form.md).
 #ifndef STRETTO_TUNE_DETAIL_LIMIT_LEVELS_HPP
 #define STRETTO_TUNE_DETAIL_LIMIT_LEVELS_HPP
 
@@ -10,16 +12,16 @@
 
 namespace stretto::detail {
 
-/// Limits, ascending. What is decided at a level must not depend on the limit that is asked for, so the levels up to it
-/// do not either.
+/// The levels up to a requested limit, in ascending order. They must not depend on that limit, because what is decided
+/// at a level must not.
 struct limit_levels {
-    std::vector<bytes> limits;  ///< the levels, and behind them the limit that is asked for, unless it is one
-    std::size_t decided = 0;    ///< how many of them are levels: one at least
+    std::vector<bytes> limits;  ///< the levels, followed by the requested limit unless it is a level
+    std::size_t decided = 0;    ///< the number of levels, at least 1
 
-    /// The levels are multiples of the peak of the step; of limits below that peak others than of those from it on, as
-    /// in list_schedule. A limit below a sixteenth of the peak is a level of its own. Just below the peak levels are
-    /// close together: who asks for a little less memory than the step takes should get nearly what the peak gives, and
-    /// not what is found within nine tenths of it.
+    /// Returns the levels up to the limit `asked`. They are multiples of the peak of the step. There are other levels
+    /// for limits below that peak than for limits from it on, as in list_schedule. A limit below a sixteenth of the
+    /// peak is a level of its own. Levels just below the peak are close together, so that a limit slightly below the
+    /// peak gives nearly the result of the peak and not that of 0.9 times the peak.
     [[nodiscard]] static limit_levels up_to(bytes asked, bytes step_peak) {
         limit_levels all;
         const auto add = [&](bytes level) {
@@ -38,14 +40,15 @@ struct limit_levels {
     }
 };
 
-/// A level at which best_form decides what may be taken on within other limits as well.
+/// A level at which best_form chooses a form that may also be taken within other limits.
 struct form_level {
     bytes limit;
-    bool of_forms;  ///< all forms are searched; otherwise only buckets of what is known to be best whole
+    bool of_forms;  ///< true: all forms are searched; false: only buckets of the whole form that was best before
 };
 
-/// The levels for a limit: one just below the peak of the step, whatever the limit; and of the multiples of the peak
-/// those that the limit allows, for forms and, closer together, for buckets. Forms come first on each side of the peak.
+/// Returns the levels for the limit `asked`: one byte below the peak of the step, whatever the limit, and those
+/// multiples of the peak that the limit allows. Levels of buckets are closer together than levels of forms. A level of
+/// forms comes first on each side of the peak. No limit at all is a level of forms too.
 [[nodiscard]] inline std::vector<form_level> levels_of_forms(bytes asked, bytes step_peak) {
     std::vector<form_level> all;
     const auto add = [&](double times, bool of_forms) {
