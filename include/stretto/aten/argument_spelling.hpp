@@ -1,6 +1,6 @@
 // Rewrites the arguments of an operation for its clone in one chunk. Programs spell extents as integers (sizes of a
 // view, ends of a slice, rows of an exchange), and a clone that kept those would ask for rows that its chunk does not
-// have. Everything that is not an extent along the cut dimension stays unchanged, so that the program's own arithmetic
+// have. Arguments that say nothing about the chunked dimension stay as the program has them, so that its own arithmetic
 // on extents keeps working.
 #ifndef STRETTO_ATEN_ARGUMENT_SPELLING_HPP
 #define STRETTO_ATEN_ARGUMENT_SPELLING_HPP
@@ -18,21 +18,24 @@
 
 namespace stretto {
 
-/// An argument that spells an extent of the clone's only result as an integer that differs from the original's.
+/// An argument of a clone into which an integer was written. It spells an extent of the first result, or an amount such
+/// as the rows that go to one rank.
 struct written_extent {
     tensor_argument* argument;
-    std::int32_t dim = -1;  ///< the dimension of the result; -1 for an amount that the original spells as an integer
+    std::int32_t dim = -1;  ///< the dimension of the first result whose extent it spells; -1 if it is an amount
 };
 
-/// Owns argument lists. Those that it has returned keep their addresses until it is destroyed, so that the spans of
-/// chunk_arguments and written_extent may point into them. It only grows.
+/// Owns argument lists. A list that it has returned keeps its address until the store is destroyed, so that the spans
+/// of chunk_arguments and the pointers of written_extent may refer to it. A store only grows.
 class argument_store {
 public:
-    /// The extents written into the lists of this store, in the order in which they were written.
+    /// Returns the extents that were written into lists of this store, in the order in which they were written.
     [[nodiscard]] std::span<const written_extent> extents() const noexcept { return extents_; }
+    /// Records that an integer was written into `argument`, which must belong to a list of this store; see
+    /// written_extent.
     void written(tensor_argument& argument, std::int32_t dim) { extents_.push_back({&argument, dim}); }
 
-    /// A copy that may be changed. Nested lists still share their items with the original.
+    /// Returns a copy that may be changed. O(items). Nested lists still share their items with the original.
     [[nodiscard]] std::span<tensor_argument> copy(std::span<const tensor_argument> of) {
         return lists_.emplace_back(of.begin(), of.end());
     }
@@ -46,7 +49,8 @@ private:
     std::vector<written_extent> extents_;
 };
 
-/// The arguments with which an operation is called. They point into the program, or into a store where they differ.
+/// The arguments with which a clone is called. Lists that are unchanged point into the program, and lists that were
+/// changed point into an argument_store.
 struct chunk_arguments {
     std::span<const tensor_argument> positional;
     std::span<const named_tensor_argument> named;
@@ -54,7 +58,8 @@ struct chunk_arguments {
 
 namespace detail::aten {
 
-/// Which arguments of an operator spell extents. The table of operators (detail/aten_rules.hpp) has one for each.
+/// Says which arguments of an operator spell extents. The table of operators (detail/aten_rules.hpp) has one of these
+/// for each operator.
 enum class spelled : std::uint8_t {
     nothing,
     sizes_first,     ///< argument 0 has the sizes of the result
@@ -62,7 +67,7 @@ enum class spelled : std::uint8_t {
     slice_end,       ///< argument 3, along the dimension of argument 1
     amounts,         ///< arguments 1 and 2 are rows sent and received
     output_size,     ///< the argument of that name is the number of rows
-    layout,          ///< arguments 2 and 3 have the sizes and strides of the result; the default is the operand's
+    layout,          ///< arguments 2 and 3 have the sizes and strides of the result; by default, those of the operand
     samples_fourth,  ///< argument 3 is the extent of the first operand along dimension 0
     samples_sixth,   ///< argument 5 is the extent of the first operand along dimension 0
     pieces           ///< argument 1 is, or lists, the extents of the results along the dimension of argument 2
@@ -77,6 +82,8 @@ public:
                      argument_store& store)
         : a_(arguments), c_(call), chunk_(chunk), store_(store), out_{arguments.positional, arguments.named} {}
 
+    /// Returns the arguments for the chunk. `what` says which of them spell extents. Call it only once, because it may
+    /// change lists that it has already changed.
     chunk_arguments spell(spelled what) {
         switch (what) {
             case spelled::sizes_first:
@@ -117,7 +124,7 @@ public:
 private:
     using form = argument_form;
 
-    /// A copy of the argument that may be changed; null if the argument is left out.
+    /// Returns a copy of the argument that may be changed; null if the argument is left out.
     tensor_argument* writable(std::size_t position, std::string_view name) {
         if (position < a_.positional.size()) {
             if (positional_.empty()) out_.positional = positional_ = store_.copy(a_.positional);
@@ -130,26 +137,27 @@ private:
         }
         return nullptr;
     }
-    /// Copies the items of a list, which must itself be writable, so that they may be changed.
+    /// Copies the items of a list so that they may be changed. Precondition: the list itself may be changed.
     std::span<tensor_argument> writable_items(tensor_argument& list) {
         const std::span<tensor_argument> items = store_.copy(list.items);
         list.items = items;
         return items;
     }
-    /// Whether an argument is a number that the program computes and that all chunks share.
+    /// Returns whether an argument is a number that the program computes and that all chunks share.
     [[nodiscard]] bool shared_number(const tensor_argument& a) const {
         const std::size_t k = aten_arguments::operand(a);
         return k < c_.operands.size() && chunk_rules::is_whole(c_.state(k));
     }
-    /// Writes the extent that the result has in the part. The extent -1 is written but not recorded in the store.
+    /// Writes the extent that the part of the first result has along `dim`. If only the operand determines it, this
+    /// writes -1, which is not recorded in the store.
     void write_extent(tensor_argument& a, std::int64_t extent, std::int32_t dim) {
         a = {form::integer, chunk_rules::part_extent(c_.results[0], extent, dim, c_.tokens, chunk_), 0, {}, {}};
         if (a.integer >= 0) store_.written(a, dim);
     }
 
-    /// A part has an exact share of the rows of a sliced value. If the rows are in another order, only the operand
-    /// determines their number, so -1 is written. Any other -1 is replaced by its extent, because a part without rows
-    /// would leave it undetermined.
+    /// Replaces the sizes of the result. If the result is sliced, its part has an exact share of the rows. If the rows
+    /// are in another order, only the operand determines their number, so -1 is written. Any other -1 is replaced by
+    /// the extent for which it stands, because a part without rows would leave it undetermined.
     void sizes(std::size_t position, std::string_view name) {
         const chunk_state& r = c_.results[0];
         const tensor_argument& old = a_.argument(position, name);
@@ -169,7 +177,8 @@ private:
         }
     }
 
-    /// An end after the last row stays as it is; the exact end of all rows becomes that of the part.
+    /// Replaces the end of a slice along the chunked dimension if it is exactly the number of all rows. A greater end
+    /// stays, because a slice ends at the last row in any case.
     void end_of_slice() {
         const chunk_state& r = c_.results[0];
         const tensor_argument& end = a_.argument(3, "end");
@@ -196,15 +205,15 @@ private:
             }
     }
 
-    /// A number that all chunks share cannot be the row count of each chunk, so it is omitted: the repeat counts
-    /// determine the number of rows.
+    /// Omits the number of rows of a repeat_interleave if all chunks share it, because it cannot be the row count of
+    /// each chunk. The repeat counts determine the number of rows.
     void rows_of_runs() {
         const tensor_argument& total = a_.argument(SIZE_MAX, "output_size");
         if (total.what == form::integer || shared_number(total)) *writable(SIZE_MAX, "output_size") = {};
     }
 
-    /// The strides of a part cannot be derived as a share of the whole's, but the clone's operand has both the sizes
-    /// and the strides, so the arguments are omitted.
+    /// Omits the sizes and the strides of a reload. The strides of a part cannot be derived as a share of the whole's,
+    /// but the clone's operand has both.
     void layout() {
         if (!chunk_rules::is_cut(c_.results[0])) return;
         for (const auto& [position, name] : {std::pair(2, "original_size"), std::pair(3, "original_stride")})
@@ -212,7 +221,7 @@ private:
                 *writable(static_cast<std::size_t>(position), name) = {};
     }
 
-    /// The sizes of pieces, if the chunk dimension is the one along which they are split.
+    /// Replaces the sizes of the pieces of a split if it splits along the chunked dimension.
     void pieces() {
         const chunk_state& r = c_.results[0];
         const std::span<const std::int64_t> shape = c_.result_types[0].shape;
@@ -229,7 +238,7 @@ private:
             for (tensor_argument& a : writable_items(*all)) own(a);
     }
 
-    /// The number of samples of the first operand. A number that belongs to the chunk is already right.
+    /// Replaces the number of samples of the first operand. A number that belongs to the chunk is already right.
     void samples(std::size_t position) {
         const std::size_t first = aten_arguments::operand(a_.argument(0, "input"));
         const tensor_argument& n = a_.argument(position, "N");

@@ -1,12 +1,14 @@
-// Recognizes buckets in the forms that PyTorch's passes write them, for programs with a tensor_model. These forms of
-// merged collectives are recognized:
+// Recognises buckets in the forms in which PyTorch's passes write them, for programs with a tensor_model. Every form
+// packs the parts of its members into one value, launches one collective on it, waits for it, and takes the results out
+// of what arrives:
 //
-//   gathers      cat of flat parts, copied into a slice of an empty buffer, or sent as it is, or bucketing's
-//                _pre_bucket_all_gather; all_gather_into_tensor(_out), wait, view of one row a rank; split_with_sizes,
-//                getitem and perhaps clone, or split_with_sizes_copy into empty tensors
-//   scatters     cat of parts viewed as one row a rank, along the columns, viewed flat, or
-//                _pre_bucket_reduce_scatter; reduce_scatter_tensor, wait, split_with_sizes, getitem
-//   reductions   cat of flat parts; all_reduce, wait, split_with_sizes, getitem
+// - An all-gather sends the concatenation of flat parts, directly or through a slice of an empty buffer, or it sends
+//   what bucketing's _pre_bucket_all_gather has packed. What arrives is viewed as one row for each rank. Results are
+//   the members of a split_with_sizes along the columns, or clones of these, or empty tensors into which
+//   split_with_sizes_copy copies.
+// - A reduce-scatter sends the concatenation, along the columns, of parts that are viewed as one row for each rank, or
+//   it sends what _pre_bucket_reduce_scatter has packed. Results are the members of a split_with_sizes, or clones.
+// - An all-reduce sends the concatenation of flat parts. Results are taken out as for a reduce-scatter.
 #ifndef STRETTO_ATEN_ATEN_BUCKET_FORMS_HPP
 #define STRETTO_ATEN_ATEN_BUCKET_FORMS_HPP
 
@@ -29,10 +31,10 @@
 namespace stretto {
 
 /// A bucket_form_model of any graph with a tensor_model whose operators have the names that PyTorch gives them. A part
-/// is the value before it is flattened, provided that nothing else reads the flat value, so that a member sends what it
-/// sent before it was merged. A result is the copy of a getitem, provided that nothing else reads the getitem. Buckets
-/// with symbolic extents, or that mix integers with other types, are not recognized. Construction takes O(V); each
-/// query takes O(vertices of the bucket and readers of its values).
+/// is the value before it is flattened if nothing else reads the flat value; a member then sends what it sent before it
+/// was merged. A result is the clone of a getitem if nothing else reads the getitem. Buckets with symbolic extents, or
+/// that mix integers with other types, are not recognised. Construction takes O(V + index bound). Each query takes O(n
+/// log n), where n is the number of vertices of the bucket and readers of its values.
 template <vertex_list_graph G, tensor_model<G> T>
     requires dataflow_graph<G> && indexed_graph<G>
 class aten_bucket_forms : detail::aten::program_reader<G, T> {
@@ -49,6 +51,7 @@ public:
         for (V v : view.vertices()) place_[view.index(v)] = next++;
     }
 
+    /// Returns the form of the bucket that v launches; nothing if v launches no bucket in one of the known forms.
     [[nodiscard]] std::optional<form_type> form(V v) const {
         bucket b;
         if (!begin(v, b) || !read_payload(v, b) || !read_arrival(v, b)) return std::nullopt;
@@ -61,15 +64,17 @@ public:
     }
 
 private:
+    /// The kind of collective that a bucket consists of.
     enum class way : std::uint8_t {
         gather,
         scatter,
         reduce
     };
+    /// What is known of a bucket while it is read.
     struct bucket {
         way how = way::reduce;
         bool has_buffer = false;  // the gather writes into a given buffer
-        std::int64_t ranks = 1;   // rows of the value that has one row per rank
+        std::int64_t ranks = 1;   // rows of the buffer that has one row for each rank; 1 for an all-reduce
         std::int64_t width = 0;   // bytes of an element
         std::int64_t columns = 0;
         element_type element = element_type::other;
@@ -77,7 +82,7 @@ private:
     };
 
     [[nodiscard]] std::size_t place(V v) const { return place_[view_.index(v)]; }
-    /// Whether v only changes the shape of its first operand and keeps the order of its elements.
+    /// Returns whether v only changes the shape of its first operand and keeps the order of its elements.
     [[nodiscard]] bool reshapes(V v) const {
         return op(v) == "aten.view.default" || op(v) == "aten.reshape.default" || op(v) == "aten._unsafe_view.default";
     }
@@ -86,6 +91,7 @@ private:
     }
     [[nodiscard]] bool is_empty(V v) const { return op(v) == "aten.empty.memory_format"; }
 
+    /// Reads the kind of collective and what its arguments say. Returns false if v launches no such collective.
     bool begin(V v, bucket& b) const {
         const detail::aten::aten_arguments a = arguments(v);
         b.has_buffer = op(v) == "_c10d_functional.all_gather_into_tensor_out.default";
@@ -105,6 +111,7 @@ private:
         return b.width > 0;
     }
 
+    /// Follows the operand of the start back to the parts. Returns false if they are not packed in a known form.
     bool read_payload(V start, bucket& b) const {
         X x = *operand(start, 0, "input");
         if (b.how == way::gather && !read_buffer(start, x, b)) return false;
@@ -135,8 +142,9 @@ private:
         const tensor_type& sent = *type(*operand(start, 0, "input"));
         return !packed.empty() && elements(sent) == b.columns * (b.how == way::scatter ? b.ranks : 1);
     }
-    /// Skips the buffer of which a gather sends a slice: sets x to the value that is copied into the slice, or to the
-    /// one from which the buffer was made.
+    /// Skips the buffer if a gather sends a slice of one. On entry, x is the operand of the start; then it is the value
+    /// that is copied into the slice, or the buffer itself if nothing is copied. Returns false if the form is not
+    /// known.
     bool read_buffer(V start, X& x, bucket& b) const {
         const auto out = b.has_buffer ? operand(start, SIZE_MAX, "out") : std::nullopt;
         const bool copies = op(view_.producer(x)) == "aten.copy_.default";
@@ -161,11 +169,14 @@ private:
         b.form.packs.push_back(view_.producer(*buffer));
         return is_empty(view_.producer(*buffer));
     }
+    /// Returns whether all items are the same integer.
     [[nodiscard]] static bool alike(std::span<const tensor_argument> items) {
         return std::all_of(items.begin(), items.end(), [&](const tensor_argument& a) {
             return a.what == tensor_argument::form::integer && a.integer == items[0].integer;
         });
     }
+    /// Adds operand x of `pack` as a part. `flat` says that `pack` concatenates, so that its operands must be flat, or
+    /// have one row for each rank. Returns false if x cannot be a part.
     bool add_part(X x, bool flat, V pack, bucket& b) const {
         const tensor_type* t = type(x);
         if (t == nullptr || t->shape.empty()) return false;
@@ -190,6 +201,8 @@ private:
         return true;
     }
 
+    /// Follows the result of the start to the results of the bucket. Returns false if they are not taken out in a known
+    /// form.
     bool read_arrival(V start, bucket& b) const {
         const auto launched = only_result(start);
         const auto wait = launched ? only_reader(*launched) : std::nullopt;
@@ -212,7 +225,7 @@ private:
         const std::int64_t dim = a.integer(2, "dim", 0);
         const std::int64_t along = b.how == way::gather ? 1 : 0;
         if (dim != along && dim != -1) return false;
-        std::vector<bucket_slice<X>> slices;  // without their values
+        std::vector<bucket_slice<X>> slices;  // their values are set later
         std::int64_t columns = 0;
         for (const tensor_argument& size : a.argument(1, "split_sizes").items) {
             if (size.what != tensor_argument::form::integer) return false;
@@ -222,6 +235,7 @@ private:
         if (op(*split) == "aten.split_with_sizes.default") return read_pieces(*split, slices, b);
         return b.how == way::gather && op(*split) == "aten.split_with_sizes_copy.out" && read_copies(*split, slices, b);
     }
+    /// Reads results that are members of a split, or clones of these.
     bool read_pieces(V split, const std::vector<bucket_slice<X>>& slices, bucket& b) const {
         const auto all = only_result(split);
         if (!all) return false;
@@ -241,7 +255,8 @@ private:
         }
         return true;
     }
-    /// The results are the tensors that are copied into, so nothing may use them before the copy.
+    /// Reads results that are copied into empty tensors. These tensors are the results, so nothing may use them before
+    /// the copy.
     bool read_copies(V split, const std::vector<bucket_slice<X>>& slices, bucket& b) const {
         const std::vector<X> outs = operands(split, arguments(split).argument(SIZE_MAX, "out"));
         if (outs.size() != slices.size()) return false;
@@ -268,7 +283,8 @@ private:
         }
         return true;
     }
-    /// Whether v is the same memory, with the same elements in the same order.
+    /// Returns whether the result of v is the same memory as its operand `from`, with the same elements in the same
+    /// order.
     [[nodiscard]] bool renames(V v, X from) const {
         if (op(v) == "aten.view.default" || op(v) == "aten.alias.default") return true;
         const auto to = only_result(v);

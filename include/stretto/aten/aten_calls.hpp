@@ -1,5 +1,5 @@
 // Says which calls of PyTorch's operators are pure functions of their operands, and which two calls compute the same
-// value.
+// results from the same operands. value_numbers (analysis/value_numbers.hpp) needs both to recognise recomputed values.
 #ifndef STRETTO_ATEN_ATEN_CALLS_HPP
 #define STRETTO_ATEN_ATEN_CALLS_HPP
 
@@ -21,15 +21,17 @@
 namespace stretto {
 
 /// A pure_call_model of graphs with a tensor_model whose operators have the names of PyTorch's ATen and prims
-/// operators. The operators for which aten_dialect has a rule are pure, collectives included, except those that leave
-/// memory unwritten (empty), drop out at random (attention, unless its probability is 0), or call something that the
-/// program does not show (kernels by number, subgraphs). Two calls are the same if their operators, arguments and
-/// recorded results are equal. Each query takes O(arguments).
+/// operators. The operators for which aten_dialect has a rule are pure, collectives included, with three exceptions:
+/// operators that leave memory unwritten (empty), attention with a dropout probability other than 0, and operators
+/// whose rule is `refused`, such as random numbers and kernels that the program does not show. Two calls are the same
+/// if their operators, their arguments and the recorded types of their results are equal. Each query takes O(log
+/// operators + arguments + shapes of results).
 template <dataflow_graph G, tensor_model<G> T>
 class aten_calls {
 public:
     aten_calls(G view, T tensors) : view_(view), tensors_(tensors) {}
 
+    /// Returns whether the results of v depend only on its operator, its arguments and the contents of its operands.
     [[nodiscard]] bool is_pure(vertex_t<G> v) const {
         const std::string_view called = tensors_.operation(v);
         for (std::string_view name : unwritten)
@@ -39,8 +41,8 @@ public:
         return rule.as<chunk_rules::unknown>() == nullptr && rule.as<chunk_rules::refused>() == nullptr;
     }
 
-    /// The position of the operand that v copies unchanged: v is a copy, to any device or layout, or a cast to the same
-    /// type. SIZE_MAX for all other operations.
+    /// Returns the position of the operand that v copies unchanged, if v is a copy, to any device or layout, or a cast
+    /// to the same type. Returns SIZE_MAX for all other operations.
     [[nodiscard]] std::size_t copied_operand(vertex_t<G> v) const {
         const chunk_rules::any_rule rule = aten_dialect<G, T>(tensors_).rule(v);
         std::size_t from = chunk_rules::no_operand;
@@ -59,6 +61,8 @@ public:
         return from;
     }
 
+    /// Returns a hash of the operator and the arguments of v. Equal calls have equal hashes, on every rank and in every
+    /// run.
     [[nodiscard]] std::uint64_t hash_of_call(vertex_t<G> v) const {
         fingerprint f;
         f.add(tensors_.operation(v));
@@ -70,6 +74,7 @@ public:
         return f.hash;
     }
 
+    /// Returns whether u and v are the same call. Their operands may be different values.
     [[nodiscard]] bool same_call(vertex_t<G> u, vertex_t<G> v) const {
         if (std::string_view(tensors_.operation(u)) != std::string_view(tensors_.operation(v))) return false;
         if (!same(arguments(u), arguments(v)) || !same(named(u), named(v))) return false;
@@ -84,10 +89,12 @@ public:
     }
 
 private:
+    /// The operators whose results have arbitrary contents.
     static constexpr std::string_view unwritten[] = {"aten.empty.memory_format", "aten.empty_like.default",
                                                      "aten.new_empty.default"};
 
-    /// The FNV-1a hash.
+    /// An FNV-1a hash. It leaves out real numbers: calls that differ only in them share a hash, and same_call
+    /// distinguishes them.
     struct fingerprint {
         std::uint64_t hash = 0xcbf29ce484222325u;
 
@@ -107,6 +114,8 @@ private:
         }
     };
 
+    /// Returns whether two arguments are equal. Real numbers are compared bit by bit. An argument of the form `other`
+    /// is equal to none, because its contents are not known.
     [[nodiscard]] static bool same(const tensor_argument& a, const tensor_argument& b) {
         using form = tensor_argument::form;
         return a.what == b.what && a.what != form::other && a.integer == b.integer &&

@@ -1,6 +1,6 @@
-// The chunk model of programs in PyTorch's ATen and prims operators: how each operator behaves when it runs on a
-// subset of the rows of its operands. docs/algorithms/chunk-states.md lists the rules and proves them. This header has
-// no rules of its own: the dialect says what an operator is, and this class only adds the arguments of clones.
+// The chunk model of programs in PyTorch's ATen and prims operators. It says how each operator behaves when it runs on
+// a subset of the rows of its operands. docs/algorithms/chunk-states.md lists the rules and proves them. This header
+// has no rules of its own: the dialect says what an operator is, and this class only adds the arguments of clones.
 #ifndef STRETTO_ATEN_ATEN_CHUNK_MODEL_HPP
 #define STRETTO_ATEN_ATEN_CHUNK_MODEL_HPP
 
@@ -22,8 +22,8 @@ namespace stretto {
 /// A chunk_model of any graph with a tensor_model whose operators have the names that PyTorch gives them. It is the
 /// rule_chunk_model of aten_dialect, which documents its assumptions, and it also computes the arguments of clones. The
 /// orders must outlive the model and every reason that it returns; models that share them may exchange states.
-/// `numbers` says which values are computed twice (aten_calls.hpp supplies what value_numbers needs); it must also
-/// outlive the model.
+/// `numbers` says which values are computed twice (aten_calls.hpp supplies what value_numbers needs). It must also
+/// outlive the model; without it, a value is equal only to itself.
 template <dataflow_graph G, tensor_model<G> T>
     requires indexed_graph<G>
 class aten_chunk_model : public rule_chunk_model<G, aten_dialect<G, T>> {
@@ -38,8 +38,9 @@ public:
           orders_(&orders),
           numbers_(numbers) {}
 
-    /// The arguments that the clone of v for one chunk must have. Extents along the chunked dimension that are
-    /// integers, or numbers that all chunks share, are replaced by those of the chunk; everything else is unchanged.
+    /// Returns the arguments that the clone of v for one chunk must have. `tokens` is the number of rows of the region.
+    /// Extents along the chunked dimension that are integers, or numbers that all chunks share, are replaced by those
+    /// of the chunk; optional arguments that cannot be given for a chunk are omitted; everything else is unchanged.
     /// Lists that change are allocated in `store`, which must outlive the result. O(operands and arguments of v).
     /// Precondition: combine_rule accepted the operation with the states `operands` and returned `results`.
     [[nodiscard]] chunk_arguments local_arguments(vertex_type v, std::int64_t tokens, chunk_interval chunk,

@@ -17,8 +17,8 @@
 namespace stretto {
 
 /// A chunk_dialect of graphs with a tensor_model whose operators have the names of PyTorch's ATen and prims operators.
-/// It uses only names of operators and recorded shapes of tensors; nothing depends on names of modules, nodes or
-/// symbols. An operator whose name ends in an underscore writes its first argument in place, even if the operator is
+/// It uses only the names of operators, their arguments and recorded types; nothing depends on names of modules, nodes
+/// or symbols. An operator whose name ends in an underscore writes its first argument in place, even if the operator is
 /// unknown: facts about a buffer must not survive an operator that may have changed it. Any other unknown operator has
 /// no rule, and is refused with its name.
 template <dataflow_graph G, tensor_model<G> T>
@@ -26,10 +26,12 @@ class aten_dialect {
 public:
     explicit aten_dialect(T tensors) : tensors_(tensors) {}
 
+    /// Returns the full name of the operator, such as "aten.add.Tensor".
     [[nodiscard]] std::string_view name(vertex_t<G> v) const { return tensors_.operation(v); }
+    /// Returns the tensors of which x consists: none for a number.
     [[nodiscard]] std::span<const tensor_type> components(value_t<G> x) const { return tensors_.components(x); }
 
-    /// The rule of v. O(log operators + arguments of v).
+    /// Returns the rule of v. O(log operators + arguments of v).
     [[nodiscard]] chunk_rules::any_rule rule(vertex_t<G> v) const {
         const std::string_view called = name(v);
         const detail::aten::aten_operator* known = detail::aten::find_aten_operator(called);
@@ -39,7 +41,7 @@ public:
         return detail::aten::written<detail::aten::unknown>(arguments(v));
     }
 
-    /// The arguments of v, as the program spells them.
+    /// Returns the arguments of v as the program spells them.
     [[nodiscard]] detail::aten::aten_arguments arguments(vertex_t<G> v) const {
         return {tensors_.arguments(v), tensors_.named_arguments(v)};
     }

@@ -1,4 +1,5 @@
-// Says which ATen operators are sums and which only change the layout, for programs with a tensor_model.
+// Says which ATen operators are sums and which only change the layout, for programs with a tensor_model. With this, the
+// reduce-once transform moves a linear collective across a sum.
 #ifndef STRETTO_ATEN_ATEN_LINEAR_MODEL_HPP
 #define STRETTO_ATEN_ATEN_LINEAR_MODEL_HPP
 
@@ -19,12 +20,13 @@ namespace stretto {
 /// A linear_model of any graph with a tensor_model whose operators have the names that PyTorch gives them. A sum is
 /// `aten.add.Tensor` or `aten.add_.Tensor` of two tensors, without a factor. Relayouts are the views that contain every
 /// element exactly once; one that changes no extent, such as `aten.alias.default`, is the same value. Everything else,
-/// including every unknown operator, is `other`. O(length of names, arguments and shapes).
+/// including every unknown operator, is `other`. Each query takes O(length of names, arguments and shapes).
 template <dataflow_graph G, tensor_model<G> T>
 class aten_linear_model {
 public:
     aten_linear_model(G view, T tensors) : view_(view), tensors_(tensors) {}
 
+    /// Returns how the only result of v relates to its operands; `other` if v has several results.
     [[nodiscard]] linear_kind linearity(vertex_t<G> v) const {
         const std::string_view name = tensors_.operation(v);
         std::vector<value_t<G>> operands;
@@ -42,12 +44,15 @@ public:
         const std::span<const tensor_type> from = tensors_.components(operands[0]),
                                            to = tensors_.components(results[0]);
         if (from.size() != 1 || to.size() != 1 || from[0].element != to[0].element) return linear_kind::other;
+        // aten.t, transpose and permute are left out: they move elements even where the shape stays the same.
         const bool keeps_order =
             name.find("alias") != std::string_view::npos || name.find("view") != std::string_view::npos ||
             name.find("reshape") != std::string_view::npos || name.find("detach") != std::string_view::npos;
         return keeps_order && is_result(operands[0]) ? linear_kind::same : linear_kind::relayout;
     }
 
+    /// Returns whether v and w are the same operator with the same arguments, on operands and with results of the same
+    /// types. An argument of the form `other`, or a tensor of unknown element type, makes them differ.
     [[nodiscard]] bool alike(vertex_t<G> v, vertex_t<G> w) const {
         return std::string_view(tensors_.operation(v)) == std::string_view(tensors_.operation(w)) &&
                same_arguments(tensors_.arguments(v), tensors_.arguments(w)) &&
@@ -56,13 +61,13 @@ public:
     }
 
 private:
-    /// The views that contain every element of their operand exactly once.
+    /// The views whose result contains every element of the operand exactly once.
     static constexpr std::string_view layouts[] = {
         "aten.alias.default",        "aten.detach.default", "aten.view.default",    "aten.reshape.default",
         "aten._unsafe_view.default", "aten.t.default",      "aten.transpose.int",   "aten.permute.default",
         "aten.unsqueeze.default",    "aten.squeeze.dim",    "aten.squeeze.default", "aten._reshape_alias.default"};
 
-    /// Whether the arguments of v are its two operands and nothing else.
+    /// Returns whether the arguments of v are its two operands and nothing else: no factor and no constant.
     [[nodiscard]] bool adds_its_operands(vertex_t<G> v) const {
         const std::span<const tensor_argument> a = tensors_.arguments(v);
         const std::span<const named_tensor_argument> named = tensors_.named_arguments(v);

@@ -1,6 +1,6 @@
-// The collectives of a program in the ATen dialect as calls: kinds, reductions and split sizes are decoded from the
-// names and the arguments of `_c10d_functional` operators. Code that merges, isolates or replays collectives reads a
-// collective_call (core/collective_call.hpp) and never an operator's arguments.
+// Reads the collectives of a program in the ATen dialect as calls: it decodes their kinds, reductions and split sizes
+// from the names and the arguments of `_c10d_functional` operators. Code that merges, isolates or replays collectives
+// reads a collective_call (core/collective_call.hpp) and never an operator's arguments.
 #ifndef STRETTO_ATEN_COLLECTIVE_CALLS_HPP
 #define STRETTO_ATEN_COLLECTIVE_CALLS_HPP
 
@@ -20,7 +20,7 @@
 
 namespace stretto::aten {
 
-/// The reduction that PyTorch calls by this name; `unknown` for names such as "band" or "premul_sum".
+/// Returns the reduction that PyTorch calls by this name; `unknown` for names such as "band" or "premul_sum".
 [[nodiscard]] constexpr reduction_kind reduction_of(std::string_view name) noexcept {
     if (name == "sum") return reduction_kind::sum;
     if (name == "avg") return reduction_kind::average;
@@ -30,8 +30,8 @@ namespace stretto::aten {
     return reduction_kind::unknown;
 }
 
-/// The collective that "_c10d_functional.NAME.OVERLOAD" launches; `other` for an operator that does not launch any. The
-/// variants of NAME that work in place, write into a given tensor or launch several at once (NAME_, NAME_out,
+/// Returns the collective that "_c10d_functional.NAME.OVERLOAD" launches; `other` for an operator that does not launch
+/// any. The variants of NAME that work in place, write into a given tensor or launch several at once (NAME_, NAME_out,
 /// NAME_coalesced) are the same collective.
 [[nodiscard]] constexpr collective_kind collective_of_operator(std::string_view operation) noexcept {
     constexpr std::string_view home = "_c10d_functional.";
@@ -53,7 +53,8 @@ namespace stretto::aten {
     return collective_kind::other;
 }
 
-/// The calls of all starts of a program, decoded once. It owns the split sizes to which the calls refer.
+/// The calls of all starts of a program, decoded once. It owns the split sizes to which the calls refer, and does not
+/// follow changes of the program.
 class collective_calls {
 public:
     /// The identity of a start: `logical_id` and `chunk` of its collective_call.
@@ -101,7 +102,8 @@ public:
         return all;
     }
 
-    /// The call of the start with that index. O(1). Precondition: the vertex with that index is a start.
+    /// Returns the call of the start with that index. Its spans are valid as long as this object exists. O(1).
+    /// Precondition: the vertex with that index was a start when the program was read.
     [[nodiscard]] collective_call at(std::size_t index) const {
         STRETTO_ASSERT(index < row_of_.size() && row_of_[index] != none, "only a start makes a call");
         const row& r = rows_[row_of_[index]];
@@ -115,17 +117,18 @@ public:
                 .chunk = r.chunk};
     }
 
-    /// The number of starts.
+    /// Returns the number of starts.
     [[nodiscard]] std::size_t size() const noexcept { return rows_.size(); }
 
 private:
     static constexpr std::uint32_t none = UINT32_MAX;
 
-    /// The arguments of one operation. `find` returns null for one that is left out.
+    /// The arguments of one operation.
     struct arguments {
         std::span<const tensor_argument> positional;
         std::span<const named_tensor_argument> named;
 
+        /// Returns the argument at a position or with a name; null if it is left out.
         [[nodiscard]] const tensor_argument* find(std::size_t place, std::string_view name) const {
             if (place < positional.size()) return &positional[place];
             for (const named_tensor_argument& a : named)
@@ -144,7 +147,7 @@ private:
         std::size_t first_output = 0, first_input = 0, last = 0;
     };
 
-    /// Appends the split sizes that an argument spells; none if it is left out or not a list.
+    /// Appends the split sizes that an argument spells. Appends nothing if the argument is left out or is not a list.
     void add_sizes(const tensor_argument* list) {
         if (list == nullptr || list->what != tensor_argument::form::list) return;
         for (const tensor_argument& a : list->items) {

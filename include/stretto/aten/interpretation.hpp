@@ -1,5 +1,5 @@
 // The options, results and failures of an interpreter, and the comparison of two results. A differential test
-// interprets a program before and after a transform and compares the results: the first difference, or the failure,
+// interprets a program before and after a transform and compares the results. The first difference, or the failure,
 // names the place with the program's own names.
 #ifndef STRETTO_ATEN_INTERPRETATION_HPP
 #define STRETTO_ATEN_INTERPRETATION_HPP
@@ -17,7 +17,7 @@
 
 namespace stretto::aten {
 
-/// How strictly the results of operators must have the types that the program records for them.
+/// How strictly the interpreter compares results with the types that the program records for them.
 enum class recorded_types : std::uint8_t {
     ignored,
     kinds,  ///< element type and number of dimensions must agree; other extents are listed in the result
@@ -26,20 +26,23 @@ enum class recorded_types : std::uint8_t {
 
 /// How a program is interpreted.
 struct interpreter_options {
+    /// The number of simulated ranks, at least 1.
     std::size_t ranks = 1;
-    /// Indexed by group_id: how that group partitions the ranks. All ranks use the same number for their own group.
-    /// Every rank is in exactly one group of the partition, and the ranks of all groups are known; strided_groups()
-    /// makes regular partitions. A group_id that is not listed stands for all ranks in one group.
+    /// The partitions of the ranks into process groups, indexed by group_id. A collective with that group_id runs in
+    /// every group of its partition, so each rank uses the same number for its own group. Every rank must be in exactly
+    /// one group, and the ranks of all groups must be known; strided_groups() makes regular partitions. A group_id that
+    /// is not listed stands for all ranks in one group.
     std::vector<process_groups> groups = {};
     recorded_types recorded = recorded_types::kinds;
-    /// Rounds the results of every operator, and the partial sums of reductions, to the precision of the element type;
-    /// otherwise every float is a double.
+    /// Rounds inputs, the results of every operator, and the partial sums that ranks send on in a collective to the
+    /// precision of the element type. Otherwise every float has the precision of a double.
     bool round = false;
-    /// The number of rings over which reductions add the ranks' data. With rings, the last bits of a sum depend on
-    /// where an element lies in the payload: see stretto/aten/ring_chunk.hpp. With 0 rings, parts are added in the
-    /// order of the positions in the group for every element, as the ranks of a host_world do.
+    /// The number of rings over which collectives add the data of the ranks. With rings, the last bits of a sum depend
+    /// on where an element lies in the payload: see stretto/aten/ring_chunk.hpp. With 0 rings, the parts of every
+    /// element are added in the order of the positions in the group, as the ranks of a host_world do.
     std::size_t rings = 1;
-    /// Replaces the positions that a topk returns by positions among which each one occurs equally often.
+    /// Replaces the positions that a topk returns by positions among which each one occurs equally often, up to one.
+    /// The values that it returns stay.
     bool balanced_routing = false;
     bool keep_everything = false;  ///< keeps the value of every vertex in the result
 };
@@ -52,21 +55,23 @@ struct interpreted_entry {
     std::vector<interpreted_value> by_rank;
 };
 
-/// The result of a run.
+/// The result of a run. Without keep_everything, only inputs and outputs are kept.
 struct interpretation {
     /// The values that the output vertices read, in order.
     std::vector<interpreted_entry> outputs;
     /// The final value of every input, in program order.
     std::vector<interpreted_entry> inputs;
-    /// With keep_everything: values[index of a vertex][number of the result][rank]. Results of collectives are marked
-    /// as in flight there.
+    /// With keep_everything: values[index of a vertex][number of the result][rank]; otherwise empty. Results of
+    /// collectives are marked as in flight. A value shares its storage with the program, so it shows what was written
+    /// in place later.
     std::vector<std::vector<std::vector<interpreted_value>>> values;
 
-    /// The results whose extents are not those that the program records, in program order.
+    /// A result of one rank whose extents are not those that the program records.
     struct other_extent {
         std::size_t vertex = 0, rank = 0, result = 0, component = 0;
         std::vector<std::int64_t> shape;
     };
+    /// All of these, in the order of the run, if options.recorded is `kinds`.
     std::vector<other_extent> other_extents;
 };
 
@@ -81,6 +86,7 @@ struct interpretation_failure {
     /// What the vertex read: the index of each producer, and its name with the type of the value on that rank.
     std::vector<std::pair<std::size_t, std::string>> operands = {};
 
+    /// Returns a sentence for people: the place, the cause, the hint, and what the vertex read.
     [[nodiscard]] std::string message() const {
         std::string text = name + " (" + operation + ") on rank " + std::to_string(rank) + ": " + cause;
         if (!hint.empty()) text += "; " + hint;
@@ -96,6 +102,7 @@ struct interpretation_difference {
     std::int64_t position = -1;  ///< of the element, in row-major order; -1 if they differ as a whole
     std::string one, other;      ///< the elements, or the types
 
+    /// Returns a sentence for people: the place and both elements or types.
     [[nodiscard]] std::string message() const {
         std::string text = where + " on rank " + std::to_string(rank);
         if (position >= 0) text += ", element " + std::to_string(position);
@@ -105,14 +112,14 @@ struct interpretation_difference {
 
 namespace detail {
 
-/// A double with enough digits to distinguish it from any other double.
+/// Returns a text of a double that has enough digits to distinguish it from any other double.
 template <class = void>
 std::string exact_text(double x) {
     char text[32];
     std::snprintf(text, sizeof text, "%.17g", x);
     return text;
 }
-/// The element at a position in row-major order.
+/// Returns the text of the element at a position in row-major order.
 template <class = void>
 std::string element_text(const tensor& t, std::int64_t position) {
     const auto k = static_cast<std::size_t>(position);
@@ -120,7 +127,7 @@ std::string element_text(const tensor& t, std::int64_t position) {
     const complex_number x = t.values<complex_number>()[k];
     return exact_text(x.re) + (t.is_complex() ? " + " + exact_text(x.im) + "i" : "");
 }
-/// A number itself, or the types of the tensors.
+/// Returns the text of a number, or of the types of the tensors.
 template <class = void>
 std::string type_text(const interpreted_value& v) {
     if (v.is_number)
@@ -129,7 +136,7 @@ std::string type_text(const interpreted_value& v) {
     for (const tensor& t : v.tensors) text += (text.empty() ? "" : " ") + text_of(t);
     return text;
 }
-/// Whether two entries differ; `d` then says where.
+/// Returns whether two entries differ; if they do, `d` says where and how. Precondition: both have as many ranks.
 template <class = void>
 bool differ(const interpreted_entry& a, const interpreted_entry& b, interpretation_difference& d) {
     for (std::size_t rank = 0; rank < a.by_rank.size(); ++rank) {
@@ -155,8 +162,8 @@ bool differ(const interpreted_entry& a, const interpreted_entry& b, interpretati
 
 }  // namespace detail
 
-/// Compares outputs and inputs of two runs by position, bit by bit; two NaNs count as equal. Returns the first
-/// difference as a list of one, or an empty list. O(elements).
+/// Compares the outputs and the inputs of two runs by position. Elements of tensors are compared bit by bit, and two
+/// NaNs count as equal. Returns the first difference as a list of one, or an empty list. O(elements).
 template <class = void>
 [[nodiscard]] std::vector<interpretation_difference> compare(const interpretation& a, const interpretation& b) {
     interpretation_difference d;

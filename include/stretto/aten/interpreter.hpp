@@ -5,7 +5,7 @@
 //
 // Floats are doubles, sums run in the order of positions, and a matrix product adds its products in ascending order of
 // the contracted dimension. Sums over ranks go round rings, so their order depends on where an element lies. On
-// integer-valued data, everything that only adds and multiplies is therefore exact.
+// integer-valued data, everything that only adds and multiplies is exact as long as no number exceeds 2^53.
 #ifndef STRETTO_ATEN_INTERPRETER_HPP
 #define STRETTO_ATEN_INTERPRETER_HPP
 
@@ -32,12 +32,14 @@ namespace stretto::aten {
 
 namespace detail {
 
-/// Owns the texts of a program that its graph does not own: generated names for vertices without a name.
+/// A flat program, and the names of its vertices, to which its nodes refer.
 struct program_of_graph {
     program flat;
     std::vector<std::string> names;
 };
 
+/// Returns the vertices of `order` as a flat program whose values are numbered. O(V + uses). Precondition: the order
+/// lists the producer of every operand.
 template <class G, class Order, class O, class T>
 program_of_graph flatten(const G& view, const Order& order, const O& ops, const T& tensors) {
     program_of_graph made;
@@ -75,8 +77,10 @@ program_of_graph flatten(const G& view, const Order& order, const O& ops, const 
 }  // namespace detail
 
 /// Runs the vertices of `view` in the order of `order`, which lists each vertex once, after those on which it depends.
-/// `input_of(v)` returns the value of input vertex v: a range with one interpreted_value per rank; each is copied
-/// before anything writes to it. If the model has a member `tensors.name(v)`, messages use that name for v.
+/// `input_of(v)` returns the value of input vertex v as a range with one interpreted_value for each rank. The range is
+/// read after the call, so it must refer to memory that lives on: return a reference or a span, and not a std::vector
+/// by value. Inputs are copied, so that the program cannot change the caller's tensors. If the model has a member
+/// `tensors.name(v)`, messages use that name for v.
 ///
 /// The first failure ends the run: an unknown operator, operands that do not fit, a result that does not have its
 /// recorded type, split sizes on which ranks disagree, or data of a collective that is read before its wait. Operators
@@ -110,9 +114,9 @@ template <dataflow_graph G, op_model<G> O, tensor_model<G> T, class InputOf>
 ///
 /// Floats are small multiples of 1/8 (integers if options.whole_numbers is set). Integers are in the range that their
 /// use needs: rows of a table if an embedding reads them, classes if a loss does, positions if a gather does, and 0 or
-/// 1 otherwise; a single integer is the number of tokens of all ranks. Complex numbers are on the unit circle.
-/// Integers, and inputs that a collective gathers, differ from rank to rank; all others are replicated. The same seed
-/// always gives the same inputs.
+/// 1 otherwise. An integer without dimensions that is no position is the number of tokens of all ranks. Complex numbers
+/// are on the unit circle. Integers, and inputs that a collective gathers, differ from rank to rank; all others are
+/// replicated. The same seed always gives the same inputs.
 template <dataflow_graph G, op_model<G> O, tensor_model<G> T, class Adjust>
     requires indexed_graph<G>
 [[nodiscard]] std::vector<std::vector<interpreted_value>> make_inputs(G view, O ops, T tensors,
@@ -124,6 +128,7 @@ template <dataflow_graph G, op_model<G> O, tensor_model<G> T, class Adjust>
             adjust(v, rank, inputs[view.index(v)][rank]);
     return inputs;
 }
+/// Makes the same inputs without adjusting them.
 template <dataflow_graph G, op_model<G> O, tensor_model<G> T>
     requires indexed_graph<G>
 [[nodiscard]] std::vector<std::vector<interpreted_value>> make_inputs(G view, O ops, T tensors,

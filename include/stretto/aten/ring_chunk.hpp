@@ -1,8 +1,8 @@
 // Models the order in which a reduction adds the data of the ranks. On a ring the data is cut into one chunk per rank;
 // the sum of a chunk begins at the rank after its owner and goes round until it reaches the owner. So the position of
 // an element in the payload decides the order in which its parts are added, and the last bits of floats depend on that
-// order: the same gradient at another place in a bucket has other last bits. Several rings share the payload, and
-// alternate in direction, because NCCL's rings visit ranks in different orders where they cross nodes.
+// order: if the same gradient lies at another place in a bucket, its last bits differ. Several rings share the payload
+// and alternate in direction, because NCCL's rings visit ranks in different orders where they cross nodes.
 //
 // This is only a model. NCCL also rounds chunks to the granularity of its protocols, moves long payloads in several
 // passes, and derives the orders of its rings from the topology of the machine.
@@ -23,11 +23,11 @@ struct ring_chunk {
     friend constexpr bool operator==(const ring_chunk&, const ring_chunk&) = default;
 };
 
-/// The chunk in which element `at` of an all-reduce of `elements` elements is reduced. Each ring takes a contiguous run
-/// of the elements, all runs but the last of the same length, and each rank owns an equal part of a run, rounded up to
-/// whole elements. On one ring of n ranks, the element at byte offset o of a payload of B bytes therefore belongs to
-/// chunk floor(o / (B / n)), apart from the rounding. O(1). Precondition: 0 <= at < elements; ranks and rings are not
-/// 0.
+/// Returns the chunk in which element `at` of an all-reduce of `elements` elements is reduced. Each ring takes a
+/// contiguous run of the elements: all runs have the same length, rounded up, until the elements are used up. In the
+/// same way, each rank owns an equal part of a run. On one ring of n ranks, the element at byte offset o of a payload
+/// of B bytes therefore belongs to chunk floor(o / (B / n)), apart from the rounding. O(1). Precondition: 0 <= at <
+/// elements; ranks and rings are not 0.
 [[nodiscard]] constexpr ring_chunk chunk_of_all_reduce(std::int64_t at, std::int64_t elements, std::size_t ranks,
                                                        std::size_t rings) noexcept {
     const auto parts = static_cast<std::int64_t>(rings), owners = static_cast<std::int64_t>(ranks);
@@ -38,10 +38,10 @@ struct ring_chunk {
     return {static_cast<std::size_t>(ring), static_cast<std::size_t>((at - first) / chunk)};
 }
 
-/// The chunk in which element `at` of a reduce-scatter of `elements` input elements is reduced. Its owner is the rank
-/// that receives it, and each ring takes a contiguous run of every share. On one ring the order therefore depends on
-/// the owner alone; on several rings it also depends on the position in the share. O(1). Precondition:
-/// 0 <= at < elements; ranks and rings are not 0; `ranks` divides `elements`.
+/// Returns the chunk in which element `at` of a reduce-scatter of `elements` input elements is reduced. Its owner is
+/// the rank that receives it, and each ring takes a contiguous run of every share. On one ring the order therefore
+/// depends on the owner alone; on several rings it also depends on the position in the share. O(1). Precondition: 0 <=
+/// at < elements; ranks and rings are not 0; `ranks` divides `elements`.
 [[nodiscard]] constexpr ring_chunk chunk_of_reduce_scatter(std::int64_t at, std::int64_t elements, std::size_t ranks,
                                                            std::size_t rings) noexcept {
     const auto parts = static_cast<std::int64_t>(rings);
@@ -50,8 +50,8 @@ struct ring_chunk {
     return {static_cast<std::size_t>(at % share / run), static_cast<std::size_t>(at / share)};
 }
 
-/// The position in the group of the rank whose part is added k-th, counting from 0. The owner's part is the last. O(1).
-/// Precondition: k < ranks and c.owner < ranks.
+/// Returns the position in the group of the rank whose part is added k-th, counting from 0. The owner's part is the
+/// last. O(1). Precondition: k < ranks and c.owner < ranks.
 [[nodiscard]] constexpr std::size_t position_in_sum(const ring_chunk& c, std::size_t k, std::size_t ranks) noexcept {
     return c.ring % 2 == 0 ? (c.owner + 1 + k) % ranks : (c.owner + 2 * ranks - 1 - k) % ranks;
 }

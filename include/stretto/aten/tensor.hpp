@@ -24,17 +24,18 @@ namespace stretto::aten {
 /// complex tensor count halves of its elements.
 class tensor {
 public:
-    /// A tensor without dimensions that holds zero.
+    /// Makes a tensor without dimensions that holds zero.
     tensor() : tensor(element_type::f64, {}) {}
-    /// Zeros in row-major order. Precondition: no extent is negative.
+    /// Makes a tensor of zeros in row-major order. O(elements). Precondition: no extent is negative.
     tensor(element_type element, std::vector<std::int64_t> shape)
         : tensor(element, std::move(shape), storage_handle(), 0) {
         const auto n = static_cast<std::size_t>(elements());
         if (integral()) storage_->integers.resize(n);
         else storage_->reals.resize(is_complex() ? 2 * n : n);
     }
-    /// A tensor of these elements in row-major order; a complex tensor takes pairs of doubles. Precondition: there are
-    /// as many values as the shape has elements.
+    /// Makes a tensor of these elements in row-major order; a complex tensor takes pairs of doubles. The numbers are
+    /// stored as they are, except that integers are rounded towards zero. Precondition: there are as many values as the
+    /// shape has elements.
     [[nodiscard]] static tensor of(element_type element, std::vector<std::int64_t> shape, std::vector<double> values) {
         tensor made(element, std::move(shape), storage_handle(), 0);
         STRETTO_ASSERT(static_cast<std::size_t>(made.elements()) * (made.is_complex() ? 2 : 1) == values.size(),
@@ -44,7 +45,7 @@ public:
         else made.storage_->reals = std::move(values);
         return made;
     }
-    /// Like of(), for integers, which must not be converted through double.
+    /// Makes a tensor of integers, which must not be converted through double.
     [[nodiscard]] static tensor of_integers(element_type element, std::vector<std::int64_t> shape,
                                             std::vector<std::int64_t> values) {
         tensor made(element, std::move(shape), storage_handle(), 0);
@@ -56,9 +57,10 @@ public:
 
     [[nodiscard]] element_type element() const noexcept { return element_; }
     [[nodiscard]] element_class category() const noexcept { return class_of(element_); }
+    /// Returns whether the elements are integers or truth values.
     [[nodiscard]] bool integral() const noexcept { return category() <= element_class::integer; }
     [[nodiscard]] bool is_complex() const noexcept { return category() == element_class::complex; }
-    /// Whether reads give the complex conjugate of what is stored.
+    /// Returns whether reads give the complex conjugate of what is stored.
     [[nodiscard]] bool conjugated() const noexcept { return conjugated_; }
 
     [[nodiscard]] std::size_t rank() const noexcept { return shape_.size(); }
@@ -67,7 +69,7 @@ public:
     [[nodiscard]] std::int64_t offset() const noexcept { return offset_; }
     [[nodiscard]] std::int64_t extent(std::size_t dim) const noexcept { return shape_[dim]; }
     [[nodiscard]] std::int64_t elements() const noexcept { return detail::product(shape_); }
-    /// Whether the elements lie in row-major order without gaps.
+    /// Returns whether the elements lie in row-major order without gaps.
     [[nodiscard]] bool contiguous() const noexcept {
         std::int64_t step = is_complex() ? 2 : 1;
         for (std::size_t d = rank(); d-- > 0;) {
@@ -78,7 +80,8 @@ public:
     }
     [[nodiscard]] const storage_handle& storage() const noexcept { return storage_; }
 
-    /// A view of the same storage with another shape. Precondition: every slot lies in the storage.
+    /// Returns a view of the same storage with another shape. Strides and offset count elements of the storage.
+    /// O(rank). Precondition: every slot lies in the storage.
     [[nodiscard]] tensor view(std::vector<std::int64_t> shape, std::vector<std::int64_t> strides,
                               std::int64_t offset) const {
         tensor seen = *this;
@@ -87,21 +90,22 @@ public:
         seen.offset_ = offset;
         return seen;
     }
-    /// The same storage viewed as elements of another type of the same class, as complex numbers instead of pairs of
-    /// reals, or as pairs of reals instead of complex numbers.
+    /// Returns a view of the same storage as elements of another type of the same class, as complex numbers instead of
+    /// pairs of reals, or as pairs of reals instead of complex numbers. The shape stays; the caller adjusts it with
+    /// view().
     [[nodiscard]] tensor reinterpreted(element_type element) const {
         tensor seen = *this;
         seen.element_ = element;
         return seen;
     }
-    /// A view that reads the complex conjugate.
+    /// Returns a view that reads and writes the complex conjugate. Precondition: the tensor is complex.
     [[nodiscard]] tensor conjugate() const {
         tensor seen = *this;
         seen.conjugated_ = !conjugated_;
         return seen;
     }
 
-    /// The element at a slot of the storage, as a T: double, std::int64_t or complex_number.
+    /// Returns the element at a slot of the storage, as a T: double, std::int64_t or complex_number.
     template <class T>
     [[nodiscard]] T load(std::int64_t slot) const noexcept {
         const auto at = static_cast<std::size_t>(slot);
@@ -115,8 +119,9 @@ public:
         else if constexpr (std::is_same_v<T, double>) return x;
         else return {x, !is_complex() ? 0 : conjugated_ ? -storage_->reals[at + 1] : storage_->reals[at + 1]};
     }
-    /// Writes an element to a slot. A bool element becomes true if the number is not zero; a complex number that is
-    /// written to a real element loses its imaginary part.
+    /// Writes an element to a slot. A bool element becomes true if the number is not zero, a narrow integer keeps the
+    /// lower bits, and a complex number that is written to a real element loses its imaginary part. This does not count
+    /// as a write of the storage.
     template <class T>
     void store(std::int64_t slot, T x) const noexcept {
         const auto at = static_cast<std::size_t>(slot);
@@ -136,7 +141,7 @@ public:
         }
     }
 
-    /// All elements in row-major order. O(elements).
+    /// Returns all elements in row-major order. O(elements).
     template <class T>
     [[nodiscard]] std::vector<T> values() const {
         std::vector<T> all;
@@ -144,7 +149,8 @@ public:
         detail::for_each_slot(shape_, strides_, offset_, [&](std::int64_t slot) { all.push_back(load<T>(slot)); });
         return all;
     }
-    /// Writes all elements in row-major order, which counts as one write of the storage. O(elements).
+    /// Writes all elements in row-major order, which counts as one write of the storage. O(elements). Precondition:
+    /// `from` has as many elements as the tensor.
     template <class T>
     void assign(std::span<const T> from) const {
         std::size_t k = 0;
@@ -152,9 +158,10 @@ public:
         ++storage_->writes;
     }
 
-    /// A tensor with the same elements in row-major order in storage of its own.
+    /// Returns a tensor with the same elements in row-major order in storage of its own. O(elements).
     [[nodiscard]] tensor cloned() const { return converted(element_); }
-    /// A copy with elements of another type. Floats that become integers are rounded towards zero, and integers wrap.
+    /// Returns a copy with elements of another type. Floats that become integers are rounded towards zero, and integers
+    /// wrap. O(elements).
     [[nodiscard]] tensor converted(element_type element) const {
         tensor made(element, shape_);
         const element_class wider = made.category() > category() ? made.category() : category();
@@ -176,7 +183,7 @@ private:
         for (std::size_t d = rank(); d-- > 0; step *= shape_[d]) strides_[d] = step;
     }
 
-    /// An integer as its type stores it: a narrow type keeps only the lower bits.
+    /// Returns an integer as its type stores it: a narrow type keeps only the lower bits.
     std::int64_t narrowed(std::int64_t x) const noexcept {
         switch (element_) {
             case element_type::i8:
@@ -200,11 +207,11 @@ private:
     bool conjugated_ = false;
 };
 
-/// Whether type, shape and elements are the same. Two NaNs count as the same; 0 and -0 do not.
+/// Returns whether type, shape and elements are the same. Two NaNs count as the same; 0 and -0 do not. O(elements).
 [[nodiscard]] bool identical(const tensor& a, const tensor& b);
 
-/// The position, in row-major order, of the first element in which two tensors of the same shape and class differ; -1
-/// if there is none. Bits are compared, but two NaNs count as the same.
+/// Returns the position, in row-major order, of the first element in which two tensors of the same shape and class
+/// differ; -1 if there is none. Bits are compared, but two NaNs count as the same. O(elements).
 [[nodiscard]] inline std::int64_t first_difference(const tensor& a, const tensor& b) {
     if (a.integral()) {
         const std::vector<std::int64_t> x = a.values<std::int64_t>(), y = b.values<std::int64_t>();

@@ -1,6 +1,7 @@
-// The positional and named arguments of a PyTorch operation, and their conversion to what the chunk rules read. The
-// same argument may be positional in one program and named in the next, so every reader takes both its position and
-// its name; a position beyond all others (SIZE_MAX) stands for arguments that can only be named.
+// Reads the positional and named arguments of a PyTorch operation and converts them to what the chunk rules take. The
+// decoders (aten_decode.hpp) and argument_spelling.hpp use it. The same argument may be positional in one program and
+// named in the next, so every reader takes both its position and its name; a position beyond all others (SIZE_MAX)
+// stands for arguments that can only be named.
 #ifndef STRETTO_ATEN_DETAIL_ATEN_ARGUMENTS_HPP
 #define STRETTO_ATEN_DETAIL_ATEN_ARGUMENTS_HPP
 
@@ -23,7 +24,7 @@ struct aten_arguments {
     std::span<const tensor_argument> positional;
     std::span<const named_tensor_argument> named;
 
-    /// The argument at a position or with a name; a `none` if it is left out.
+    /// Returns the argument at a position or with a name; a `none` if it is left out.
     [[nodiscard]] const tensor_argument& argument(std::size_t position, std::string_view name_of) const {
         static constexpr tensor_argument left_out{};
         if (position < positional.size()) return positional[position];
@@ -31,24 +32,24 @@ struct aten_arguments {
             if (a.name == name_of) return a.value;
         return left_out;
     }
-    /// An integer or a truth value; `otherwise` if the argument is anything else.
+    /// Returns an integer or a truth value; `otherwise` if the argument is anything else, such as an operand.
     [[nodiscard]] std::int64_t integer(std::size_t position, std::string_view name_of, std::int64_t otherwise) const {
         const tensor_argument& a = argument(position, name_of);
         return a.what == argument_form::integer || a.what == argument_form::truth ? a.integer : otherwise;
     }
-    /// Whether an argument is there and true.
+    /// Returns whether an argument is there and true.
     [[nodiscard]] bool truth(std::size_t position, std::string_view name_of) const {
         return integer(position, name_of, 0) != 0;
     }
 
-    /// The number of the operand that an argument refers to; no_operand if it is not an operand.
+    /// Returns the number of the operand that an argument refers to; no_operand if it is not an operand.
     [[nodiscard]] static std::size_t operand(const tensor_argument& a) {
         return a.what == argument_form::operand ? static_cast<std::size_t>(a.integer) : chunk_rules::no_operand;
     }
     [[nodiscard]] std::size_t operand(std::size_t position, std::string_view name_of) const {
         return operand(argument(position, name_of));
     }
-    /// A number that is an integer constant, an operand, or something that rules do not know.
+    /// Returns a number that is an integer constant, an operand, or something that rules do not know.
     [[nodiscard]] static chunk_rules::rule_number number(const tensor_argument& a) {
         if (a.what == argument_form::integer) return chunk_rules::rule_number::constant(a.integer);
         return {operand(a), 0, false};
@@ -56,14 +57,15 @@ struct aten_arguments {
     [[nodiscard]] chunk_rules::rule_number number(std::size_t position, std::string_view name_of) const {
         return number(argument(position, name_of));
     }
-    /// The items of a list as numbers.
+    /// Returns the items of a list as numbers.
     [[nodiscard]] std::vector<chunk_rules::rule_number> numbers(std::size_t position, std::string_view name_of) const {
         std::vector<chunk_rules::rule_number> all;
         for (const tensor_argument& a : argument(position, name_of).items) all.push_back(number(a));
         return all;
     }
 
-    /// For each extent in the list, the operand that gives it; empty if all are constants.
+    /// Returns, for each extent in the list, the operand that gives it, or no_operand; the result is empty if all are
+    /// constants.
     [[nodiscard]] std::vector<std::size_t> sizes(std::size_t position, std::string_view name_of) const {
         const std::span<const tensor_argument> items = argument(position, name_of).items;
         std::vector<std::size_t> all;
@@ -74,8 +76,8 @@ struct aten_arguments {
         }
         return all;
     }
-    /// The operands that index dimensions. An item that is neither an operand nor left out reads as an operand that
-    /// does not exist.
+    /// Returns the operands that index dimensions, or no_operand for a dimension without an index. An item that is
+    /// neither an operand nor left out reads as an operand that does not exist.
     [[nodiscard]] std::vector<std::size_t> indices(std::size_t position, std::string_view name_of) const {
         std::vector<std::size_t> all;
         for (const tensor_argument& a : argument(position, name_of).items)

@@ -1,6 +1,7 @@
-// Decodes calls of PyTorch's operators: each function reads the arguments of a family of operators and returns its rule
-// kind. This header has elementwise operators, views and joins; aten_decode_rows.hpp and aten_decode_values.hpp have
-// the others, and the table in aten_rules.hpp assigns operators to families.
+// Decodes calls of PyTorch's operators for aten_dialect: each function reads the arguments of a family of operators and
+// returns the rule, which is a kind from transform/chunk_rules with its members. This header has elementwise operators,
+// views and joins; aten_decode_rows.hpp and aten_decode_values.hpp have the others, and the table in aten_rules.hpp
+// assigns operators to families.
 //
 // Positions and names of arguments are those of the schemas in PyTorch's native_functions.yaml. An argument that the
 // rule needs but the program computes (the index of a select, the end of a slice) is decoded to a value from which the
@@ -27,38 +28,40 @@ namespace rules = chunk_rules;
 /// Returns the rule of an operator that is called with these arguments.
 using aten_decoder = rules::any_rule (*)(const aten_arguments&);
 
-/// The rule of a call with a longer list of dimensions than dim_list holds: it is refused, because a truncated list
-/// would be wrong.
+/// Returns the rule of a call with a longer list of dimensions than dim_list holds. It is refused, because a truncated
+/// list would be wrong.
 inline rules::any_rule too_many_dimensions() {
     return rules::refused{.why = "names more dimensions than a rule can hold"};
 }
 
-/// Whether an argument is the constant zero.
+/// Returns whether an argument is the constant zero.
 inline bool is_zero(const tensor_argument& a) {
     return (a.what == argument_form::integer && a.integer == 0) ||
            (a.what == argument_form::real && a.real <= 0 && a.real >= 0);
 }
 
-/// An operator about which nothing is known.
+/// Returns the rule of an operator about which nothing is known.
 inline rules::any_rule unknown(const aten_arguments&) { return {}; }
 
-// Elementwise operators.
+// The next functions decode elementwise operators.
 
-/// The first is for functions such as exp, where f of a partial sum says nothing about f of the sum; the second is for
-/// those with f(a + b) = f(a) + f(b), such as neg.
+/// `elementwise` is for functions such as exp, where f of a partial sum says nothing about f of the sum;
+/// `linear_elementwise` is for those with f(a + b) = f(a) + f(b), such as neg.
 inline rules::any_rule elementwise(const aten_arguments&) { return rules::elementwise{}; }
 inline rules::any_rule linear_elementwise(const aten_arguments&) { return rules::elementwise{.linear = true}; }
 inline rules::any_rule copy(const aten_arguments& a) { return rules::copy{.x = a.operand(0, "self")}; }
-/// Operators that offload activations and load them again (PyTorch's ao): offload(tensor), reload(tensor, device,
-/// original_size, original_stride) and wait_tensor(tensor, keepalive, last_use_of_storage).
+/// `transferred` and `reloaded` decode operators that offload activations and load them again (PyTorch's ao):
+/// offload(tensor), reload(tensor, device, original_size, original_stride) and wait_tensor(tensor, keepalive,
+/// last_use_of_storage).
 inline rules::any_rule transferred(const aten_arguments& a) { return rules::transfer{.x = a.operand(0, "tensor")}; }
 inline rules::any_rule reloaded(const aten_arguments& a) {
     return rules::transfer{.x = a.operand(0, "tensor"), .sizes = a.sizes(2, "original_size")};
 }
 inline rules::any_rule cast(const aten_arguments& a) { return rules::cast{.x = a.operand(0, "self")}; }
 
-/// add(self, other, alpha) and similar operators. `alpha`, if present, multiplies `other`. Any positional argument that
-/// is spelt as a number is a constant. The rule must know of it, because every chunk would add a constant summand.
+/// Decodes add(self, other, alpha) and similar operators. `alpha`, if present, multiplies `other`. Any positional
+/// argument that is spelt as a number is a constant. The rule must know of it, because every chunk would add a constant
+/// summand.
 template <rules::arithmetic::op What>
 rules::any_rule arithmetic(const aten_arguments& a) {
     rules::arithmetic r{.what = What, .left = a.number(0, "self"), .right = a.number(1, "other")};
@@ -76,14 +79,15 @@ inline constexpr aten_decoder quotient = arithmetic<rules::arithmetic::op::divid
 inline constexpr aten_decoder floor_quotient = arithmetic<rules::arithmetic::op::floor_divide>;
 inline constexpr aten_decoder rest = arithmetic<rules::arithmetic::op::remainder>;
 
-/// div with a rounding mode: numbers of rows may be divided rounding down, which for them is rounding to zero.
+/// Decodes div with a rounding mode. Numbers of rows are not negative, so rounding down and rounding to zero are the
+/// same for them.
 inline rules::any_rule divided_with_mode(const aten_arguments& a) {
     const std::string_view mode = a.argument(SIZE_MAX, "rounding_mode").text;
     return mode == "floor" || mode == "trunc" ? floor_quotient(a) : quotient(a);
 }
 
-/// An operator that writes its first argument in place with the result that `Decode` describes. If the first argument
-/// is not an operand, the operator may write any operand.
+/// Decodes an operator that writes its first argument in place with the result that `Decode` describes. If the first
+/// argument is not an operand, the operator may write any operand.
 template <aten_decoder Decode>
 rules::any_rule written(const aten_arguments& a) {
     const std::size_t target = a.operand(0, "self");
@@ -95,15 +99,15 @@ inline constexpr aten_decoder subtracted_in_place = written<difference>;
 inline constexpr aten_decoder scaled_in_place = written<scaled>;
 inline constexpr aten_decoder divided_in_place = written<quotient>;
 
-/// copy_(target, source).
+/// Decodes copy_(target, source).
 inline rules::any_rule copied(const aten_arguments& a) {
     return rules::copy_into{.target = a.operand(0, "self"), .source = a.operand(1, "src")};
 }
 
-// Views.
+// The next functions decode views.
 
-/// view, reshape and similar operators. Only extents that the program computes are listed; the others are known from
-/// the shapes of the values.
+/// Decodes view, reshape and similar operators. Only extents that the program computes are listed; the others are known
+/// from the shapes of the values.
 inline rules::any_rule reshaped(const aten_arguments& a) {
     return rules::reshape{.x = a.operand(0, "self"), .sizes = a.sizes(1, "shape")};
 }
@@ -134,14 +138,14 @@ inline rules::any_rule selected(const aten_arguments& a) {
 inline rules::any_rule unbound(const aten_arguments& a) {
     return rules::unbind{.x = a.operand(0, "self"), .dim = a.integer(1, "dim", 0)};
 }
-/// split, split_with_sizes and chunk(self, sizes, dim). The sizes of the pieces are known from the shapes of the
-/// results, unless the program computes them.
+/// Decodes split, split_with_sizes and chunk(self, sizes, dim). The sizes of the pieces are known from the shapes of
+/// the results, unless the program computes them.
 inline rules::any_rule split_along(const aten_arguments& a) {
     rules::split r{.x = a.operand(0, "self"), .dim = a.integer(2, "dim", 0), .sizes = a.sizes(1, "split_sizes")};
     if (const std::size_t all = a.operand(1, "split_size"); all != rules::no_operand) r.sizes = {all};
     return r;
 }
-/// slice(self, dim, start, end, step).
+/// Decodes slice(self, dim, start, end, step).
 inline rules::any_rule sliced(const aten_arguments& a) {
     rules::slice r{.x = a.operand(0, "self"), .dim = a.integer(1, "dim", 0)};
     const tensor_argument &start = a.argument(2, "start"), &end = a.argument(3, "end");
@@ -156,9 +160,10 @@ inline rules::any_rule flipped(const aten_arguments& a) {
     rules::flip r{.x = a.operand(0, "self")};
     return a.dims(1, "dims", r.dims) ? rules::any_rule(r) : too_many_dimensions();
 }
-/// view_as_complex folds the last dimension away; view_as_real adds one.
+/// Decodes view_as_complex, which folds the last dimension away, and view_as_real, which adds one.
 inline rules::any_rule complex_view(const aten_arguments& a) { return rules::regroup_last{.x = a.operand(0, "self")}; }
-/// repeat(self, repeats). A repeat count that the program computes is decoded as 0, which no rule mistakes for 1.
+/// Decodes repeat(self, repeats). A repeat count that the program computes is decoded as 0, which no rule mistakes for
+/// 1.
 inline rules::any_rule repeated(const aten_arguments& a) {
     rules::repeat r{.x = a.operand(0, "self")};
     const tensor_argument& times = a.argument(1, "repeats");
@@ -166,7 +171,7 @@ inline rules::any_rule repeated(const aten_arguments& a) {
     for (const tensor_argument& n : times.items) r.times.push_back(n.what == argument_form::integer ? n.integer : 0);
     return r;
 }
-/// cat(tensors, dim).
+/// Decodes cat(tensors, dim).
 inline rules::any_rule concatenated(const aten_arguments& a) {
     rules::concat r{.dim = a.integer(1, "dim", 0)};
     const tensor_argument& all = a.argument(0, "tensors");
@@ -174,7 +179,7 @@ inline rules::any_rule concatenated(const aten_arguments& a) {
     return r;
 }
 inline rules::any_rule stacked(const aten_arguments& a) { return rules::stack{.dim = a.integer(1, "dim", 0)}; }
-/// getitem: one member of a tuple.
+/// Decodes getitem, which selects one member of a tuple.
 inline rules::any_rule component(const aten_arguments& a) {
     const tensor_argument& which = a.argument(1, "index");
     return rules::component{.which = which.what == argument_form::integer ? which.integer : -1};

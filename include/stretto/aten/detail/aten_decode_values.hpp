@@ -1,5 +1,5 @@
 // Decodes operators that create tensors, compute with numbers, communicate with other ranks, or are whole blocks such
-// as attention. See aten_decode.hpp.
+// as attention. aten_decode.hpp explains how decoders work.
 #ifndef STRETTO_ATEN_DETAIL_ATEN_DECODE_VALUES_HPP
 #define STRETTO_ATEN_DETAIL_ATEN_DECODE_VALUES_HPP
 
@@ -18,17 +18,18 @@
 
 namespace stretto::detail::aten {
 
-/// zeros, ones, empty: argument 0 has the sizes.
+/// Decodes zeros, ones and empty. Argument 0 has the sizes.
 template <bool Zero>
 rules::any_rule made(const aten_arguments& a) {
     return rules::fill{.zero = Zero, .sizes = a.sizes(0, "size")};
 }
-/// full(size, fill_value). Filling with zero is a special case, because zero is the only constant that equals the sum
-/// of the values that all chunks fill in.
+/// Decodes full(size, fill_value). Filling with zero is a special case, because zero is the only constant that equals
+/// the sum of the values that all chunks fill in.
 inline rules::any_rule made_full(const aten_arguments& a) {
     return rules::fill{.zero = is_zero(a.argument(1, "fill_value")), .sizes = a.sizes(0, "size")};
 }
-/// new_zeros and similar operators: a tensor with the device and type of another one; argument 1 has the sizes.
+/// Decodes new_zeros and similar operators, which make a tensor with the device and type of another one. Argument 1 has
+/// the sizes.
 template <bool Zero>
 rules::any_rule made_new(const aten_arguments& a) {
     return rules::fill_beside{.zero = Zero, .like = a.operand(0, "self"), .sizes = a.sizes(1, "size")};
@@ -37,13 +38,13 @@ inline rules::any_rule made_new_full(const aten_arguments& a) {
     return rules::fill_beside{
         .zero = is_zero(a.argument(2, "fill_value")), .like = a.operand(0, "self"), .sizes = a.sizes(1, "size")};
 }
-/// zeros_like(self) and similar operators.
+/// Decodes zeros_like(self) and similar operators.
 template <bool Zero>
 rules::any_rule made_like(const aten_arguments& a) {
     return rules::fill_like{.zero = Zero, .like = a.operand(0, "self")};
 }
-/// arange(number of rows). `End` is the position of that argument. An argument before it is a start, which must be 0;
-/// one after it is a step, which must be 1.
+/// Decodes arange(number of rows). `End` is the position of that argument. An argument before it is a start, which must
+/// be 0; one after it is a step, which must be 1.
 template <std::size_t End>
 rules::any_rule numbered(const aten_arguments& a) {
     const bool from_0 = End == 0 || a.integer(0, "start", -1) == 0;
@@ -56,7 +57,7 @@ inline rules::any_rule extent_read(const aten_arguments& a) {
 inline rules::any_rule size_read(const aten_arguments& a) { return rules::read_size{.x = a.operand(0, "self")}; }
 inline rules::any_rule value_read(const aten_arguments&) { return rules::read_element{}; }
 inline rules::any_rule number_held(const aten_arguments&) { return rules::hold_number{}; }
-/// add, sub, mul, floordiv of two numbers; sym_sum of a list.
+/// Decodes add, sub, mul and floordiv of two numbers, and sym_sum of a list.
 template <rules::number_arithmetic::op What>
 rules::any_rule number_computed(const aten_arguments& a) {
     rules::number_arithmetic r{.what = What, .terms = {}};
@@ -66,28 +67,29 @@ rules::any_rule number_computed(const aten_arguments& a) {
     }
     return r;
 }
-/// ge(number, bound).
+/// Decodes ge(number, bound).
 inline rules::any_rule number_compared(const aten_arguments& a) {
     const tensor_argument& bound = a.argument(1, "other");
     return rules::compare_number{.with_zero = bound.what == argument_form::integer && bound.integer == 0};
 }
 inline rules::any_rule asserted(const aten_arguments&) { return rules::assertion{}; }
 
-// Collectives, attention, losses.
+// The next functions decode collectives, attention and losses.
 
-/// all_to_all_single(x, received, sent, group).
+/// Decodes all_to_all_single(x, received, sent, group).
 inline rules::any_rule exchanged(const aten_arguments& a) {
     return rules::exchange{.x = a.operand(0, "input"),
                            .received = a.numbers(1, "output_split_sizes"),
                            .sent = a.numbers(2, "input_split_sizes"),
                            .group = a.argument(3, "group_name").text};
 }
-/// all_reduce, broadcast (`JoinsBlocks` false), all_gather_into_tensor and reduce_scatter_tensor.
+/// Decodes all_reduce and broadcast (`JoinsBlocks` is false), and all_gather_into_tensor and reduce_scatter_tensor
+/// (true).
 template <bool JoinsBlocks>
 rules::any_rule aligned_collective(const aten_arguments& a) {
     return rules::aligned_collective{.x = a.operand(0, "input"), .joins_blocks = JoinsBlocks};
 }
-/// Attention with dropout at the probability of argument `Dropout`.
+/// Decodes attention. Argument `Dropout` is the probability of dropout.
 template <std::size_t Dropout>
 rules::any_rule attended(const aten_arguments& a) {
     const tensor_argument& p = a.argument(Dropout, "dropout_p");
@@ -95,26 +97,29 @@ rules::any_rule attended(const aten_arguments& a) {
         p.what == argument_form::real ? p.real < 0 || p.real > 0 : p.what != argument_form::none && p.integer != 0;
     return rules::attention{.drops = drops};
 }
-/// flex_attention and its backward.
+/// Decodes flex_attention and its backward.
 inline rules::any_rule flexible_attention(const aten_arguments&) {
     return rules::refused{.why = "has a block mask whose tables name rows of the whole batch"};
 }
-/// Random numbers come from a state that the program does not show, so a second draw differs from the first.
+/// Decodes operators that draw random numbers. These come from a state that the program does not show, so a second draw
+/// differs from the first.
 inline rules::any_rule drawn(const aten_arguments&) {
     return rules::refused{.why = "draws random numbers: chunks would draw others, and so does whoever draws again"};
 }
 inline rules::any_rule foreign_kernel(const aten_arguments&) { return rules::refused{}; }
 
-/// PyTorch's number for the reduction of the losses of rows: 0 is none, 1 the mean (the default), 2 the sum.
+/// Returns how the losses of rows are reduced. PyTorch's number is 0 for none, 1 for the mean (the default), and 2 for
+/// the sum.
 inline rules::loss_of reduction_of(const aten_arguments& a, std::size_t position) {
     const std::int64_t how = a.integer(position, "reduction", 1);
     return how == 1 ? rules::loss_of::mean : how == 2 ? rules::loss_of::sum : rules::loss_of::each_row;
 }
-/// nll_loss_forward(rows, targets, weight, reduction, ignored): the loss, and the divisor of a mean.
+/// Decodes nll_loss_forward(rows, targets, weight, reduction, ignored), which returns the loss and the divisor of a
+/// mean.
 inline rules::any_rule loss(const aten_arguments& a) {
     return rules::class_loss{.x = a.operand(0, "self"), .target = a.operand(1, "target"), .how = reduction_of(a, 3)};
 }
-/// nll_loss_backward(grad, rows, targets, weight, reduction, ignored, total).
+/// Decodes nll_loss_backward(grad, rows, targets, weight, reduction, ignored, total).
 inline rules::any_rule loss_backward(const aten_arguments& a) {
     return rules::class_loss_gradient{.gradient = a.operand(0, "grad_output"),
                                       .x = a.operand(1, "self"),
@@ -123,7 +128,7 @@ inline rules::any_rule loss_backward(const aten_arguments& a) {
                                       .how = reduction_of(a, 4)};
 }
 
-/// Losses of elements, and their gradients; argument `Position` is the reduction of the losses.
+/// Decodes losses of elements and their gradients. Argument `Position` is the reduction of the losses.
 template <std::size_t Position, bool Backward>
 rules::any_rule element_loss(const aten_arguments& a) {
     return rules::element_loss{.how = reduction_of(a, Position), .of_gradient = Backward};

@@ -1,7 +1,9 @@
-// The table of operators and their rules, sorted by name for binary search. An operator that is not listed is refused.
-// To add one, insert it where its name belongs (the compiler checks the order), with the decoder of its family and the
-// extents that its arguments spell, and add a program to tests/aten/aten_chunk_model_oracle.cpp, which computes it in
-// parts. Longer than 300 lines: it is one table.
+// The table of operators and their rules, in which aten_dialect looks up every operation. It is sorted by name for
+// binary search. An operator that is not listed is refused. To add one, insert it where its name belongs (the compiler
+// checks the order), with the decoder of its family and the extents that its arguments spell, and add a program to
+// tests/aten/aten_chunk_model_oracle.cpp, which computes it in parts.
+//
+// Longer than 300 lines: it is one table.
 #ifndef STRETTO_ATEN_DETAIL_ATEN_RULES_HPP
 #define STRETTO_ATEN_DETAIL_ATEN_RULES_HPP
 
@@ -358,6 +360,7 @@ inline constexpr aten_operator aten_operators[] = {
 
 inline constexpr std::size_t aten_operator_count = sizeof(aten_operators) / sizeof(aten_operators[0]);
 
+/// Returns whether the names ascend and are all different.
 constexpr bool sorted_by_name() {
     for (std::size_t k = 1; k < aten_operator_count; ++k)
         if (!(aten_operators[k - 1].name < aten_operators[k].name)) return false;
@@ -365,7 +368,7 @@ constexpr bool sorted_by_name() {
 }
 static_assert(sorted_by_name());
 
-/// The operator with that name; null if it has no rule. O(log operators).
+/// Returns the operator with that name; null if it is not listed. O(log operators).
 constexpr const aten_operator* find_aten_operator(std::string_view name) {
     std::size_t low = 0, high = aten_operator_count;
     while (low < high) {

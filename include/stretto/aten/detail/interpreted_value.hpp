@@ -1,4 +1,4 @@
-// The value that a program value has on one rank, and its spelling in messages.
+// What the interpreter holds for a value of a program on one rank, and how messages spell it.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETED_VALUE_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETED_VALUE_HPP
 
@@ -12,11 +12,11 @@
 
 namespace stretto::aten {
 
-/// A number of the program: an integer, a truth value or a float, which `what` says.
+/// A number of the program. `what` says whether it is an integer, a truth value or a float.
 struct number {
     element_class what = element_class::integer;
     std::int64_t integer = 0;
-    double real = 0;  ///< the same number as a float
+    double real = 0;  ///< the same number as a float; of a float, `integer` is rounded towards zero
 
     [[nodiscard]] static number of(std::int64_t x) { return {element_class::integer, x, static_cast<double>(x)}; }
     [[nodiscard]] static number of(double x) { return {element_class::real, detail::truncated(x), x}; }
@@ -33,7 +33,8 @@ struct interpreted_value {
     std::vector<std::size_t> places;
     bool is_number = false;
     number scalar;
-    /// Whether the collective that makes the value is under way: its shape may be read, but its data may not.
+    /// True from the launch of the collective that makes the value to its wait: its shape may be read, but not its
+    /// data.
     bool in_flight = false;
 
     /// A storage that this collective still reads, and how often it had been written when the collective was launched.
@@ -47,7 +48,7 @@ struct interpreted_value {
 
 namespace detail {
 
-/// How messages spell a number, a shape and the type of a tensor.
+/// These functions return the texts by which messages name a number, a shape, and the type of a tensor.
 [[nodiscard]] inline std::string text_of(std::int64_t x) { return std::to_string(x); }
 [[nodiscard]] inline std::string text_of(std::span<const std::int64_t> list) {
     std::string text = "[";

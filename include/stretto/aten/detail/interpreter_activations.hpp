@@ -1,4 +1,5 @@
-// Activation functions that have parameters, and their gradients.
+// Operators of the interpreter for activation functions that have parameters or several pieces, and for their
+// gradients. The formulas are those of the framework.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_ACTIVATIONS_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_ACTIVATIONS_HPP
 
@@ -17,25 +18,26 @@
 
 namespace stretto::aten::detail {
 
-/// softplus(self, beta, threshold): log(1 + exp(beta x)) / beta. Above the threshold it is taken to be x itself,
-/// because there the power might overflow.
+/// softplus(self, beta, threshold) returns log(1 + exp(beta x)) / beta. Where beta x is above the threshold it returns
+/// x itself, because the power might overflow there.
 template <class = void>
 void softplus(operator_call& c) {
     const double beta = c.real(1, "beta", 1), threshold = c.real(2, "threshold", 20);
     of_float(c, [=](double x) { return x * beta > threshold ? x : std::log1p(std::exp(x * beta)) / beta; });
 }
 
-/// GELU is x times the cumulative normal distribution at x, either exact or approximated by tanh.
+/// The two forms of GELU, which is x times the cumulative normal distribution at x, either exact or approximated by
+/// tanh.
 struct gelu_forms {
     bool by_tanh;
     static constexpr double slope = 0.7978845608028654, cubic = 0.044715;  // sqrt(2 / pi), and the factor of x^3
 
-    /// The factor of x.
+    /// Returns the factor of x.
     [[nodiscard]] double share(double x) const {
         return by_tanh ? 0.5 * (1 + std::tanh(slope * (x + cubic * x * x * x)))
                        : 0.5 * (1 + std::erf(x / std::sqrt(2.0)));
     }
-    /// The derivative of that factor.
+    /// Returns the derivative of that factor.
     [[nodiscard]] double slope_of_share(double x) const {
         if (!by_tanh) return std::exp(-x * x / 2) * slope / 2;
         const double t = 2 * share(x) - 1;
@@ -48,22 +50,23 @@ void gelu(operator_call& c) {
     of_float(c, [form](double x) { return x * form.share(x); });
 }
 
-/// gelu_backward(grad, self, approximate): the product rule applied to x times its factor.
+/// gelu_backward(grad, self, approximate) applies the product rule to x times its factor.
 template <class = void>
 void gelu_backward(operator_call& c) {
     const gelu_forms form{c.text(c.positional.size(), "approximate", "none") == "tanh"};
     gradient(c, [form](double g, double x) { return g * (form.share(x) + x * form.slope_of_share(x)); });
 }
 
-/// softplus_backward(grad, self, beta, threshold).
+/// softplus_backward(grad, self, beta, threshold) returns the gradient of softplus.
 template <class = void>
 void softplus_backward(operator_call& c) {
     const double beta = c.real(2, "beta", 1), threshold = c.real(3, "threshold", 20);
     gradient(c, [=](double g, double x) { return x * beta > threshold ? g : g * logistic(x * beta); });
 }
 
-/// leaky_relu(self, negative_slope), and leaky_relu_backward(grad, self, negative_slope, self_is_result): operand and
-/// result have the same sign, so that the gradient need not know which one it is given.
+/// leaky_relu(self, negative_slope) multiplies negative elements by the slope, and leaky_relu_backward(grad, self,
+/// negative_slope, self_is_result) their gradients. Operand and result have the same sign if the slope is not negative,
+/// so the gradient does not read which of the two it is given.
 template <class = void>
 void leaky_relu(operator_call& c) {
     const double slope = c.real(1, "negative_slope", 0.01);
@@ -75,13 +78,15 @@ void leaky_relu_backward(operator_call& c) {
     gradient(c, [slope](double g, double x) { return x > 0 ? g : g * slope; });
 }
 
-/// elu(self, alpha, scale, input_scale).
+/// elu(self, alpha, scale, input_scale) returns scale * x for positive x, and alpha * scale * (exp(input_scale * x) -
+/// 1) for others.
 template <class = void>
 void elu(operator_call& c) {
     const double alpha = c.real(1, "alpha", 1), scale = c.real(2, "scale", 1), inner = c.real(3, "input_scale", 1);
     of_float(c, [=](double x) { return x > 0 ? x * scale : std::expm1(x * inner) * alpha * scale; });
 }
-/// elu_backward(grad, alpha, scale, input_scale, is_result, self_or_result).
+/// elu_backward(grad, alpha, scale, input_scale, is_result, self_or_result) returns the gradient of elu, computed from
+/// its operand or from its result.
 template <class = void>
 void elu_backward(operator_call& c) {
     const double below = c.real(1, "alpha", 1) * c.real(2, "scale", 1), scale = c.real(2, "scale", 1);
@@ -97,7 +102,7 @@ void elu_backward(operator_call& c) {
     });
 }
 
-/// hardsigmoid is a sigmoid made of three straight lines; hardswish is x times hardsigmoid.
+/// Returns hardsigmoid of x, which is a sigmoid made of three straight lines. hardswish is x times it.
 template <class = void>
 double hard_share(double x) {
     return smaller(larger(x + 3, 0.0), 6.0) / 6;
@@ -119,7 +124,7 @@ template <class = void>
 void hardswish_backward(operator_call& c) {
     gradient(c, [](double g, double x) { return x <= -3 ? 0 : x < 3 ? g * (x / 3 + 0.5) : g; });
 }
-/// hardtanh(self, min, max); relu6 is a special case.
+/// hardtanh(self, min, max) limits elements to an interval; relu6 is a special case.
 template <class = void>
 void hardtanh(operator_call& c) {
     const double low = c.real(1, "min_val", -1), high = c.real(2, "max_val", 1);
@@ -131,7 +136,7 @@ void hardtanh_backward(operator_call& c) {
     gradient(c, [=](double g, double x) { return x <= low || x >= high ? 0 : g; });
 }
 
-/// mish(x) is x times the tanh of its softplus.
+/// mish(self) returns x times the tanh of its softplus.
 template <class = void>
 void mish(operator_call& c) {
     of_float(c, [](double x) { return x * std::tanh(std::log1p(std::exp(x))); });
@@ -144,7 +149,7 @@ void mish_backward(operator_call& c) {
     });
 }
 
-/// glu(self, dim): the first half of the dimension, times the sigmoid of the second half.
+/// glu(self, dim) returns the first half of the dimension times the sigmoid of the second half.
 template <class = void>
 void glu(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -159,7 +164,7 @@ void glu(operator_call& c) {
     for (std::size_t k = 0; k < x.size(); ++k) x[k] *= logistic(gate[k]);
     c.give(made_of<double>(self.element(), value.shape(), x));
 }
-/// glu_backward(grad, self, dim).
+/// glu_backward(grad, self, dim) returns the gradients of both halves, joined along the dimension.
 template <class = void>
 void glu_backward(operator_call& c) {
     const tensor grad = c.input(0, "grad_output"), self = c.input(1, "self");

@@ -1,6 +1,6 @@
-// Arithmetic on the elements of two or more tensors. Types are promoted as in the framework (result_type), and elements
-// are computed in the widest type of their class: 64-bit integers that wrap, doubles, or pairs of doubles. Where the
-// framework would trap, as in a division of integers by zero, the call fails.
+// Operators of the interpreter for arithmetic on the elements of two or more tensors. Types are promoted as in the
+// framework (result_type), and elements are computed in the widest type of their class: 64-bit integers that wrap,
+// doubles, or pairs of doubles. Where the framework would trap, as in a division of integers by zero, the call fails.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_ARITHMETIC_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_ARITHMETIC_HPP
 
@@ -38,14 +38,14 @@ T times(T a, T b) noexcept {
         return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
     else return a * b;
 }
-/// A number of the program as an element of the type in which arithmetic is done.
+/// Returns a number of the program as an element of the type in which arithmetic is done.
 template <class T>
 T as(number n) noexcept {
     if constexpr (std::is_same_v<T, std::int64_t>) return n.integer;
     else if constexpr (std::is_same_v<T, double>) return n.real;
     else return {n.real, 0};
 }
-/// Whether an element is a NaN. An integer never is.
+/// Returns whether an element is a NaN. An integer never is.
 template <class = void>
 bool is_nan(double x) noexcept {
     return x != x;
@@ -54,24 +54,24 @@ template <class = void>
 bool is_nan(std::int64_t) noexcept {
     return false;
 }
-/// The larger of two elements. If one of them is a NaN, the result is that NaN, as in the framework.
+/// Returns the larger of two elements. If one of them is a NaN, the result is that NaN, as in the framework.
 template <class T>
 T larger(T a, T b) noexcept {
     return is_nan(a) || a >= b ? a : b;
 }
-/// The smaller of two elements; if one of them is a NaN, the result is that NaN.
+/// Returns the smaller of two elements. If one of them is a NaN, the result is that NaN.
 template <class T>
 T smaller(T a, T b) noexcept {
     return is_nan(a) || a <= b ? a : b;
 }
-/// The remainder of a division that rounds towards minus infinity; it has the sign of the divisor.
+/// Returns the remainder of a division that rounds towards minus infinity; it has the sign of the divisor.
 template <class = void>
 double remaining(double a, double b) noexcept {
     const double rest = std::fmod(a, b);
     return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
-/// The quotient rounded towards minus infinity. As in Python and in the framework, it is computed from the exact
-/// remainder: 0.1 fits 9 times into 1, although 1 / 0.1 rounds to 10.
+/// Returns the quotient rounded towards minus infinity. As in Python and in the framework, it is computed from the
+/// exact remainder: 0.1 fits 9 times into 1, although 1 / 0.1 rounds to 10.
 template <class = void>
 double floored(double a, double b) noexcept {
     if (b == 0) return a / b;
@@ -79,13 +79,14 @@ double floored(double a, double b) noexcept {
     const double count = std::round((a - rest) / b) - (rest != 0 && (rest < 0) != (b < 0) ? 1 : 0);
     return count == 0 ? std::copysign(count, a / b) : count;
 }
-/// The quotient rounded towards minus infinity. Precondition: b is not 0.
+/// Returns the quotient rounded towards minus infinity. Precondition: b is not 0.
 template <class = void>
 std::int64_t floored(std::int64_t a, std::int64_t b) noexcept {
     if (b == -1) return minus<std::int64_t>(0, a);
     const std::int64_t q = a / b;
     return a % b != 0 && (a % b < 0) != (b < 0) ? q - 1 : q;
 }
+/// Returns the remainder, which has the sign of the divisor. Precondition: b is not 0.
 template <class = void>
 std::int64_t remaining(std::int64_t a, std::int64_t b) noexcept {
     return minus(a, times(floored(a, b), b));
@@ -130,8 +131,8 @@ void on_operands(operator_call& c, F f) {
     on_pairs(c, operands[0], operands[1], e, e, f);
 }
 
-/// add, sub and rsub(self, other, alpha): `alpha` multiplies the second term, which for rsub is self. It is converted
-/// to the type of the sum first, so a sum of integers stays exact.
+/// add, sub and rsub(self, other, alpha) multiply the second term by `alpha`; for rsub, that term is self. `alpha` is
+/// converted to the type of the sum first, so a sum of integers stays exact.
 template <class = void>
 void add(operator_call& c) {
     const number alpha = c.scalar(2, "alpha", number::of(std::int64_t{1}));
@@ -208,7 +209,7 @@ template <class = void>
 void floor_divide(operator_call& c) {
     divided(c, "floor");
 }
-/// remainder(self, other) has the sign of the divisor.
+/// remainder(self, other) returns the remainder, which has the sign of the divisor.
 template <class = void>
 void remainder(operator_call& c) {
     const mixed_operand operands[] = {c.input_or_number(0, "self"), c.input_or_number(1, "other")};
@@ -221,8 +222,8 @@ void remainder(operator_call& c) {
                     requires(!std::is_same_v<T, complex_number>)
                 { return remaining(a, b); });
 }
-/// pow(self, exponent), for results that are floats. The square is by far the most frequent power; it is computed as a
-/// product, so that it is exact where a product is, which std::pow does not promise.
+/// pow(self, exponent) is supported for results that are floats. The square is by far the most frequent power; it is
+/// computed as a product, so that it is exact where a product is, which std::pow does not promise.
 template <class = void>
 void power(operator_call& c) {
     const mixed_operand operands[] = {c.input_or_number(0, "self"), c.input_or_number(1, "exponent")};
@@ -235,7 +236,7 @@ void power(operator_call& c) {
     });
 }
 
-/// fma(a, b, c) computes a * b + c. The product of two elements of at most 32 bits is exact as a double, so that only
+/// fma(a, b, c) returns a * b + c. The product of two elements of at most 32 bits is exact as a double, so that only
 /// the sum is rounded, as the fused instruction does; a product of two f64 is rounded as well.
 template <class = void>
 void fma(operator_call& c) {
@@ -254,7 +255,7 @@ void fma(operator_call& c) {
     });
 }
 
-/// addcmul and addcdiv(self, a, b, value) compute self + value * a * b and self + value * a / b.
+/// addcmul and addcdiv(self, a, b, value) return self + value * a * b and self + value * a / b.
 template <class = void>
 void add_product(operator_call& c) {
     const bool divides = c.operation.starts_with("aten.addcdiv");

@@ -1,6 +1,6 @@
 // One execution of one operator on one rank: its arguments in the form that the operator needs, and its results or the
-// cause of a failure. Operators are functions of such a call. After a failure every read yields a harmless value, so an
-// operator needs to check only once whether the call has failed.
+// cause of a failure. Every operator of the interpreter is a function of such a call. After a failure every read yields
+// a harmless value, so an operator needs to check only once whether the call has failed.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_CALL_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_CALL_HPP
 
@@ -25,11 +25,11 @@ namespace detail {
 /// A tensor, or a number where a tensor may stand.
 struct mixed_operand {
     tensor value;
-    bool wrapped = false;  ///< it was a number, so it does not decide the type of a result of its own class
+    bool wrapped = false;  ///< it was a number, so it affects the type of a result only if its class is higher
 };
 
-/// The call. Every reader of arguments takes the position of the argument and its name, and makes the call fail if the
-/// argument has the wrong form.
+/// The call of one operator. Every reader of arguments takes the position of the argument and its name. Except for
+/// `text`, a reader makes the call fail if the argument has the wrong form.
 class operator_call {
 public:
     using form = tensor_argument::form;
@@ -51,17 +51,17 @@ public:
         cause = std::move(why);
         hint = std::move(advice);
     }
-    /// Adds a result.
+    /// Adds a tensor to the results, or makes a number the result.
     void give(tensor t) { result.tensors.push_back(std::move(t)); }
     void give(number n) {
         result.is_number = true;
         result.scalar = n;
     }
 
-    /// The argument at position k or with that name; null if it is left out. An operand that holds neither a number nor
-    /// a tensor counts as left out, because it represents a None that an operator returned, such as a gradient that was
-    /// not requested. An argument that can only be named is read with a position that no positional argument has:
-    /// SIZE_MAX, or the number of positional ones.
+    /// Returns the argument at position k or with that name; null if it is left out. An operand that holds neither a
+    /// number nor a tensor counts as left out, because it represents a None that an operator returned, such as a
+    /// gradient that was not requested. An argument that can only be named is read with a position that no positional
+    /// argument has: SIZE_MAX, or the number of positional ones.
     [[nodiscard]] const tensor_argument* find(std::size_t k, std::string_view name) const {
         const tensor_argument* found = nullptr;
         if (k < positional.size()) found = &positional[k];
@@ -73,15 +73,15 @@ public:
         return v.is_number || !v.tensors.empty() ? found : nullptr;
     }
     [[nodiscard]] bool has(std::size_t k, std::string_view name) const { return find(k, name) != nullptr; }
-    /// Whether an argument is a number of the program or is spelt as one.
+    /// Returns whether an argument is a number of the program or is spelt as one.
     [[nodiscard]] bool is_number(const tensor_argument& a) const {
         return a.what == form::operand ? of(a).is_number
                                        : a.what == form::integer || a.what == form::real || a.what == form::truth ||
                                              (a.what == form::text && a.text.ends_with("inf"));
     }
 
-    /// The tensor of an operand that consists of exactly one. The call fails if the operand is in flight and the
-    /// operator reads data.
+    /// Returns the tensor of an operand that consists of exactly one. The call fails if the operand is in flight and
+    /// the operator reads data.
     [[nodiscard]] tensor input(std::size_t k, std::string_view name) {
         const tensor_argument* a = find(k, name);
         if (!a || a->what != form::operand || of(*a).tensors.size() != 1) {
@@ -90,7 +90,7 @@ public:
         }
         return readable(of(*a)).tensors[0];
     }
-    /// The tensors of a list, or of an operand that is a tuple.
+    /// Returns the tensors of a list, or of an operand that is a tuple.
     [[nodiscard]] std::vector<tensor> inputs(std::size_t k, std::string_view name) {
         std::vector<tensor> all;
         const tensor_argument* a = find(k, name);
@@ -108,8 +108,8 @@ public:
         }
         return all;
     }
-    /// A tensor or a number; a number becomes a tensor without dimensions, of the element type that its class has by
-    /// default.
+    /// Returns a tensor or a number. A number becomes a tensor without dimensions, of the element type that its class
+    /// has by default.
     [[nodiscard]] mixed_operand input_or_number(std::size_t k, std::string_view name) {
         const tensor_argument* a = find(k, name);
         if (!a || !is_number(*a)) return {input(k, name), false};
@@ -121,7 +121,8 @@ public:
         return {tensor::of_integers(e, {}, {n.integer}), true};
     }
 
-    /// A number, which may also be given as a tensor with one element.
+    /// Returns a number, which may also be given as a tensor with one element. Without `otherwise`, the call fails if
+    /// the argument is left out; this holds for `integer` too.
     [[nodiscard]] number scalar(std::size_t k, std::string_view name, number otherwise) {
         const tensor_argument* a = find(k, name);
         if (!a) return otherwise;
@@ -150,17 +151,18 @@ public:
     [[nodiscard]] double real(std::size_t k, std::string_view name, double otherwise) {
         return scalar(k, name, number::of(otherwise)).real;
     }
-    /// A truth value; an integer that is not 0 counts as true.
+    /// Returns a truth value; an integer that is not 0 counts as true.
     [[nodiscard]] bool truth(std::size_t k, std::string_view name, bool otherwise) {
         return scalar(k, name, number::of(otherwise)).integer != 0;
     }
-    /// The text of an argument; `otherwise` if it is left out or is not a text. This reader never makes the call fail,
-    /// because texts only choose among variants.
+    /// Returns the text of an argument; `otherwise` if it is left out or is not a text. This reader never makes the
+    /// call fail, because texts only choose among variants.
     [[nodiscard]] std::string_view text(std::size_t k, std::string_view name, std::string_view otherwise) const {
         const tensor_argument* a = find(k, name);
         return a && a->what == form::text ? a->text : otherwise;
     }
-    /// A list of integers, or one integer as a list of one; empty if the argument is left out.
+    /// Returns a list of integers, or one integer as a list of one; an empty list if the argument is left out. A float
+    /// is rounded towards zero.
     [[nodiscard]] extents integers(std::size_t k, std::string_view name) {
         extents all;
         const tensor_argument* a = find(k, name);
@@ -174,7 +176,7 @@ public:
         else add(*a);
         return all;
     }
-    /// An element type by its name.
+    /// Returns an element type, which the program spells by name; `otherwise` if it is left out.
     [[nodiscard]] element_type element(std::size_t k, std::string_view name, element_type otherwise) {
         const std::string_view spelt = text(k, name, "");
         if (spelt.empty()) return otherwise;
@@ -186,8 +188,8 @@ public:
         return otherwise;
     }
 
-    /// A dimension of a tensor, counted from the end if it is negative. A tensor without dimensions is treated as if it
-    /// had one.
+    /// Returns a dimension of a tensor, counted from the end if it is negative. A tensor without dimensions is treated
+    /// as if it had one.
     [[nodiscard]] std::size_t wrapped(std::int64_t dim, std::size_t rank) {
         const auto r = static_cast<std::int64_t>(rank == 0 ? 1 : rank);
         if (dim >= -r && dim < r) return static_cast<std::size_t>(dim < 0 ? dim + r : dim);
@@ -195,13 +197,13 @@ public:
         return 0;
     }
 
-    /// The value of an operand on this rank. Precondition: the argument has the form of an operand, whose integer is
-    /// the position among the operands of the node, and not the number of a value.
+    /// Returns the value of an operand on this rank. Precondition: the argument has the form of an operand, whose
+    /// integer is the position among the operands of the node, and not the number of a value.
     [[nodiscard]] const interpreted_value& of(const tensor_argument& a) const {
         return *operands[static_cast<std::size_t>(a.integer)];
     }
-    /// The number that an argument is. Precondition: is_number(a). The format spells infinities as the texts "inf" and
-    /// "-inf", since JSON has no numbers for them.
+    /// Returns the number that an argument is. Precondition: is_number(a). The format spells infinities as the texts
+    /// "inf" and "-inf", since JSON has no numbers for them.
     [[nodiscard]] number number_of(const tensor_argument& a) const {
         switch (a.what) {
             case form::operand:
@@ -238,7 +240,7 @@ void in_class(element_class c, F f) {
     else f(complex_number{});
 }
 
-/// An operator; families of operators are tables of these.
+/// An operator. Families of operators are tables of these.
 struct operator_entry {
     std::string_view base;       ///< "aten.add"
     std::string_view overloads;  ///< "Tensor Scalar"; empty if the base is the whole name

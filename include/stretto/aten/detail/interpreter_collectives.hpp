@@ -1,9 +1,9 @@
-// Collectives among the ranks of one process group. Data moves at the launch; the interpreter itself ensures that
-// nothing reads it before the wait.
+// Collectives of the interpreter, among the ranks of one process group. Data moves at the launch;
+// interpreter_program.hpp ensures that nothing reads it before the wait.
 //
 // The checks cover the mistakes with which a real transport would hang or corrupt memory: ranks must agree on shapes,
-// types, split sizes and the size of the group, and each mistake is an error on the rank where it shows. Reductions
-// fold elements as rings do, in a fixed order that depends on their positions (stretto/aten/ring_chunk.hpp).
+// types, split sizes and the size of the group, and each mistake is an error on the rank where it is detected.
+// Reductions fold elements as rings do, in a fixed order that depends on their positions (stretto/aten/ring_chunk.hpp).
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_COLLECTIVES_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_COLLECTIVES_HPP
 
@@ -27,11 +27,12 @@
 
 namespace stretto::aten::detail {
 
-/// Why the groups do not contain every rank exactly once; the cause is empty if they do.
+/// The reason why groups do not contain every rank exactly once; the cause is empty if they do.
 struct group_complaint {
     std::size_t rank = 0;
     std::string cause;
 };
+/// Checks the groups. O(ranks).
 template <class = void>
 group_complaint complaint_about(const process_groups& groups, std::size_t ranks) {
     std::vector<bool> seen(ranks, false);
@@ -52,7 +53,8 @@ struct reduction_arithmetic {
     bool round = false;
 };
 
-/// A partial sum as a rank sends it on: rounded to its element type if results are rounded, otherwise with all bits.
+/// Returns a partial sum as a rank sends it on: rounded to its element type if results are rounded, otherwise with all
+/// bits.
 template <class T>
 T sent_on(T x, element_type element, bool round) {
     if (!round) return x;
@@ -61,9 +63,10 @@ T sent_on(T x, element_type element, bool round) {
     else return x;
 }
 
-/// Folds the elements of all ranks. `how` is "sum", "avg", "max", "min" or "product"; `scatter` says whether every rank
-/// receives only a share. An average is the sum divided at the end. O(ranks · elements). Precondition: all tensors have
-/// the shape and type of the first; with `scatter`, the ranks divide the rows.
+/// Returns the elements of all ranks folded. `how` is "sum", "avg", "max", "min" or "product"; `scatter` says whether
+/// every rank receives only a share, which changes the order on rings. An average is the sum divided at the end.
+/// O(ranks * elements). Precondition: all tensors have the shape and type of the first; with `scatter`, the ranks
+/// divide the rows.
 template <class = void>
 tensor reduced(operator_call& c, const std::vector<tensor>& sent, std::string_view how, bool scatter,
                const reduction_arithmetic& as) {
@@ -105,7 +108,8 @@ tensor reduced(operator_call& c, const std::vector<tensor>& sent, std::string_vi
     return made;
 }
 
-/// The rows that a rank sends to, or expects from, every rank according to the argument; equal shares without one.
+/// Returns the rows that a rank sends to, or expects from, every rank: argument k, or equal shares of `rows` if it is
+/// left out. The call fails if there are no such shares.
 template <class = void>
 extents rows_per_rank(operator_call& c, std::size_t k, std::string_view name, std::int64_t rows, std::size_t ranks) {
     extents sizes = c.integers(k, name);
@@ -119,7 +123,7 @@ extents rows_per_rank(operator_call& c, std::size_t k, std::string_view name, st
 }
 /// Exchanges rows among the ranks of a group: rank k sends its first gives[k][0] rows to rank 0, the next to rank 1,
 /// and so on, and receives the rows in the order of their senders. The call fails if the split sizes of two ranks
-/// disagree; a real transport would not notice, but would hang or truncate rows. O(ranks^2 + elements).
+/// disagree; a real transport would not notice, but would hang or truncate rows. O(ranks^3 + elements).
 template <class = void>
 void all_to_all(std::span<operator_call* const> calls, std::span<const tensor> sent) {
     const std::size_t n = calls.size();
@@ -206,7 +210,8 @@ void run_collective(std::string_view name, std::span<operator_call* const> calls
     }
 }
 
-/// "_c10d_functional.all_reduce.default" -> "all_reduce"; empty if run_collective() does not know the operator.
+/// Returns the operator without its namespace and overload: "all_reduce" for "_c10d_functional.all_reduce.default". The
+/// result is empty if run_collective() does not know the operator.
 template <class = void>
 std::string_view collective_name(std::string_view operation) {
     constexpr std::string_view prefix = "_c10d_functional.", suffix = ".default";

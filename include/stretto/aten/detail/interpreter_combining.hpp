@@ -1,5 +1,5 @@
-// Operators that combine elements at computed positions of one dimension: each place receives the sum, mean, product or
-// extreme of the elements that are written to it, optionally including its previous content.
+// Operators of the interpreter that combine elements at computed positions of one dimension: each place receives the
+// sum, mean, product or extreme of the elements that are written to it, optionally including its previous content.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_COMBINING_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_COMBINING_HPP
 
@@ -19,7 +19,7 @@
 
 namespace stretto::aten::detail {
 
-/// The new content of a place when x is combined with it. A mean is kept as a sum until it is divided.
+/// Returns the new content of a place when x is combined with it. A mean is kept as a sum until it is divided.
 template <class T>
 T combined(std::string_view how, T there, T x) {
     if (how == "prod") return times(there, x);
@@ -30,8 +30,9 @@ T combined(std::string_view how, T there, T x) {
     return plus(there, x);
 }
 
-/// scatter_reduce(self, dim, index, src, reduce, *, include_self), and index_reduce, whose index is a list of positions
-/// of rows. A mean of integers is rounded down.
+/// scatter_reduce(self, dim, index, src, reduce, *, include_self) combines single elements; for index_reduce, the index
+/// is a list of positions of rows. Places that no element reaches keep their content. A mean of integers is rounded
+/// down.
 template <class = void>
 void combine_at(operator_call& c) {
     const bool rows = c.operation.starts_with("aten.index_reduce");
@@ -53,6 +54,7 @@ void combine_at(operator_call& c) {
     }
     if (c.failed()) return;
     const tensor made = self.cloned();
+    // Counts how many elements have reached each place, by slot: `made` is dense, so its slots are its positions.
     std::vector<std::int64_t> met(static_cast<std::size_t>(made.elements()), 0);
     in_class(made.category(), [&]<class T>(T) {
         at_positions(c, made, dim, index, source, [&](std::int64_t slot, std::int64_t at) {

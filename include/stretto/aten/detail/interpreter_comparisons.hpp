@@ -1,5 +1,5 @@
-// Operators that compare elements, and operators that choose between them. Operands are promoted to a common type
-// first, as for arithmetic; complex numbers can be compared for equality only.
+// Operators of the interpreter that compare elements, choose between them, or combine their bits. Operands are promoted
+// to a common type first, as for arithmetic; complex numbers can be compared for equality only.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_COMPARISONS_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_COMPARISONS_HPP
 
@@ -15,7 +15,7 @@
 
 namespace stretto::aten::detail {
 
-/// Compares pairs of elements in the type that arithmetic on them has. The result is truth values.
+/// Compares pairs of elements in the type that arithmetic on them has. The results are truth values.
 template <class F>
 void compare(operator_call& c, F f) {
     const mixed_operand operands[] = {c.input_or_number(0, "self"), c.input_or_number(1, "other")};
@@ -26,12 +26,12 @@ template <class = void>
 void equal(operator_call& c) {
     compare(c, []<class T>(T a, T b) -> bool { return a == b; });
 }
-/// This is the negation of equality, so that a NaN differs from everything, including itself.
+/// ne(self, other) is the negation of equality, so that a NaN differs from everything, including itself.
 template <class = void>
 void not_equal(operator_call& c) {
     compare(c, []<class T>(T a, T b) -> bool { return !(a == b); });
 }
-/// The requirement keeps complex numbers out, which have no order: on_pairs() then lets the call fail. less_equal,
+/// The requirement excludes complex numbers, which have no order: on_pairs() then makes the call fail. less_equal,
 /// greater and greater_equal do the same.
 template <class = void>
 void less(operator_call& c) {
@@ -65,8 +65,8 @@ void greater_equal(operator_call& c) {
             requires requires { a >= b; }
         { return a >= b; });
 }
-/// Whether both elements are other than 0. Elements of any type are taken, what is not a number counts as true, and the
-/// result is bool.
+/// logical_and(self, other) returns whether both elements are other than 0, as bool. Elements may have any type, and a
+/// NaN counts as true. The same holds for logical_or.
 template <class = void>
 void logical_and(operator_call& c) {
     compare(c, []<class T>(T a, T b) -> bool { return !(a == T{}) && !(b == T{}); });
@@ -75,7 +75,7 @@ template <class = void>
 void logical_or(operator_call& c) {
     compare(c, []<class T>(T a, T b) -> bool { return !(a == T{}) || !(b == T{}); });
 }
-/// Applies f to pairs of integers or truth values.
+/// Applies f to pairs of integers or truth values. The call fails for other elements.
 template <class F>
 void on_bits(operator_call& c, F f) {
     on_operands(c, [&c, f]<class T>(T a, T b) -> T {
@@ -97,9 +97,9 @@ void bitwise_xor(operator_call& c) {
     on_bits(c, [](std::int64_t a, std::int64_t b) { return a ^ b; });
 }
 
-/// Elements of `yes` where the condition holds and of `no` elsewhere, as elements of type `e`. All three are broadcast
-/// against each other. Elements are chosen and never computed with, so that one that is not a number does no harm where
-/// it is not chosen; gradients rely on that.
+/// Returns elements of `yes` where the condition holds and of `no` elsewhere, as elements of type `e`. All three are
+/// broadcast against each other. Elements are chosen and never computed with, so that a NaN has no effect where it is
+/// not chosen; gradients rely on that.
 template <class = void>
 void choose(operator_call& c, const tensor& condition, const mixed_operand& yes, const mixed_operand& no,
             element_type e) {
@@ -115,22 +115,23 @@ void choose(operator_call& c, const tensor& condition, const mixed_operand& yes,
         c.give(made_of<T>(e, shape, x));
     });
 }
+/// where(condition, self, other) chooses between two operands of any types, which are promoted.
 template <class = void>
 void where(operator_call& c) {
     const tensor condition = c.input(0, "condition");
     const mixed_operand operands[] = {c.input_or_number(1, "self"), c.input_or_number(2, "other")};
     if (!c.failed()) choose(c, condition, operands[0], operands[1], result_type(operands));
 }
-/// masked_fill(self, mask, value): the type is that of self, whatever that of the value is. Unlike `where`, it does not
-/// promote, because it also works in place.
+/// masked_fill(self, mask, value) returns elements of the type of self, whatever the type of the value. Unlike `where`,
+/// it does not promote, because it also works in place.
 template <class = void>
 void masked_fill(operator_call& c) {
     const tensor self = c.input(0, "self"), mask = c.input(1, "mask");
     const mixed_operand value = c.input_or_number(2, "value");
     if (!c.failed()) choose(c, mask, value, {self, false}, self.element());
 }
-/// tril(self, diagonal) and triu(self, diagonal): of every matrix of the last two dimensions the elements (i, j) with
-/// j - i <= diagonal, or with j - i >= diagonal; the others are zero.
+/// tril(self, diagonal) and triu(self, diagonal) keep, in every matrix of the last two dimensions, the elements (i, j)
+/// with j - i <= diagonal, or with j - i >= diagonal. The other elements become zero.
 template <class = void>
 void triangle(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -149,9 +150,9 @@ void triangle(operator_call& c) {
         c.give(made_of<T>(self.element(), self.shape(), x));
     });
 }
-/// clamp(self, min, max), clamp_min(self, min) and clamp_max(self, max), with bounds that are numbers or left out.
-/// Integers become f32 if a bound is a float. The upper bound is applied last, and so it wins if the two contradict
-/// each other; what is not a number stays so.
+/// clamp(self, min, max), clamp_min(self, min) and clamp_max(self, max) limit elements to bounds that are numbers or
+/// left out. Integers become f32 if a bound is a float. The upper bound is applied last, so it decides if the two
+/// contradict each other. A NaN stays a NaN.
 template <class = void>
 void clamp(operator_call& c) {
     const bool only_max = c.operation.starts_with("aten.clamp_max");

@@ -1,9 +1,11 @@
-// Views between complex numbers and pairs of floats, such as rotary position embeddings use.
+// Operators of the interpreter that are views between complex numbers and pairs of floats, such as rotary position
+// embeddings use.
 //
 // They never touch data. Storage holds a complex number as two adjacent doubles, and the strides and offsets of a
-// complex tensor count these halves; so the strides of its dimensions are those of the pairs, and only the last
-// dimension, of extent 2 and stride 1, comes or goes. A conjugate is a flag on the view, and its storage holds other
-// signs than its elements: a view of its parts would show them, and is refused.
+// complex tensor count these halves. So the strides of its dimensions are those of the pairs, and only the last
+// dimension, of extent 2 and stride 1, is added or removed. A conjugate is a flag on the view: the signs of imaginary
+// parts in its storage are opposite to those of its elements. A view of its parts would show the signs of the storage,
+// and is refused.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_COMPLEX_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_COMPLEX_HPP
 
@@ -15,7 +17,8 @@
 
 namespace stretto::aten::detail {
 
-/// [.., 2] of floats as [..] of complex numbers twice as wide. The two floats of each number must be adjacent.
+/// view_as_complex(self) views [.., 2] of floats as [..] of complex numbers twice as wide. The two floats of each
+/// number must be adjacent.
 template <class = void>
 void view_as_complex(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -29,7 +32,7 @@ void view_as_complex(operator_call& c) {
     const element_type e = self.element() == element_type::f64 ? element_type::c128 : element_type::c64;
     c.give(self.reinterpreted(e).view(std::move(shape), std::move(strides), self.offset()));
 }
-/// [..] of complex numbers as [.., 2] of floats half as wide.
+/// view_as_real(self) views [..] of complex numbers as [.., 2] of floats half as wide.
 template <class = void>
 void view_as_real(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -42,7 +45,8 @@ void view_as_real(operator_call& c) {
     const element_type e = self.element() == element_type::c128 ? element_type::f64 : element_type::f32;
     c.give(self.reinterpreted(e).view(std::move(shape), std::move(strides), self.offset()));
 }
-/// One of the two floats of every element, as a view; the real part of what is not complex is the tensor itself.
+/// real(self) and imag(self) return one of the two floats of every element, as a view. The real part of a tensor that
+/// is not complex is the tensor itself.
 template <class = void>
 void real(operator_call& c) {
     const std::int64_t which = c.operation.starts_with("aten.imag") ? 1 : 0;
@@ -54,8 +58,8 @@ void real(operator_call& c) {
     if (!self.is_complex()) c.give(self);
     else c.give(self.reinterpreted(e).view(self.shape(), self.strides(), self.offset() + which));
 }
-/// The complex conjugate, as a view: reads and writes turn the sign of the imaginary part. Real tensors are their own
-/// conjugates.
+/// _conj(self) returns the complex conjugate as a view: reads and writes change the sign of the imaginary part. Real
+/// tensors are their own conjugates.
 template <class = void>
 void conj(operator_call& c) {
     const tensor self = c.input(0, "self");

@@ -1,9 +1,10 @@
-// Convolutions over any number of dimensions, transposed or not, and their gradients.
+// Operators of the interpreter for convolutions over any number of dimensions, transposed or not, and their gradients.
 //
-// A convolution is one sum of products of three tensors, and every direction of it adds to one of them the products of
-// the other two: `wide`, whose places are stride times those of `narrow` plus an offset, and the weights. A convolution
-// makes the narrow one of the wide one, a transposed convolution the wide one of the narrow one; in both the weights
-// are [channels of narrow, channels of wide in a group, kernel...].
+// All of them are sums over the same products, and differ only in which of three tensors receives the product of the
+// other two. The tensors are `wide`, `narrow` and the weights. A place in `wide` is the stride times a place in
+// `narrow`, plus an offset that depends on the place in the kernel. A convolution computes narrow from wide, a
+// transposed convolution computes wide from narrow; in both the weights are [channels of narrow, channels of wide in a
+// group, kernel...].
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_CONVOLUTIONS_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_CONVOLUTIONS_HPP
 
@@ -18,13 +19,15 @@
 
 namespace stretto::aten::detail {
 
-/// The shape of a convolution: sizes [samples, channels, places...] and how places of the one lie in the other.
+/// The shape of a convolution: the sizes [samples, channels, places...] of `wide` and `narrow`, and how places of one
+/// correspond to those of the other.
 struct convolution_form {
     extents wide, narrow, weight;
     extents stride, padding, dilation;
     std::int64_t groups = 1;
 
-    /// Calls f(slot in wide, slot in narrow, slot in weight) for every product.
+    /// Calls f(slot in wide, slot in narrow, slot in weight) for every product. Slots are positions in row-major order.
+    /// Products that would read the padding are left out. O(samples * places of narrow * elements of weight).
     template <class F>
     void for_each_product(F f) const {
         const std::size_t dims = weight.size() - 2;
@@ -64,7 +67,7 @@ struct convolution_form {
 };
 
 /// Reads arguments `first` to `first + 5`: stride, padding, dilation, transposed, output_padding and groups, of a
-/// convolution of `input` by `weight`.
+/// convolution of `input` by `weight`. The call fails if they do not fit.
 template <class = void>
 convolution_form form_of(operator_call& c, const tensor& input, const tensor& weight, std::size_t first) {
     convolution_form form;
@@ -101,7 +104,8 @@ convolution_form form_of(operator_call& c, const tensor& input, const tensor& we
     return form;
 }
 
-/// convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups).
+/// convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups) returns the
+/// convolution of input by weight, plus the bias.
 template <class = void>
 void convolution(operator_call& c) {
     const tensor input = c.input(0, "input"), weight = c.input(1, "weight");
@@ -123,7 +127,7 @@ void convolution(operator_call& c) {
 }
 
 /// convolution_backward(grad, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups,
-/// output_mask) returns those gradients of input, weight and bias that the mask wants.
+/// output_mask) returns those gradients of input, weight and bias that the mask requests.
 template <class = void>
 void convolution_backward(operator_call& c) {
     const tensor grad = c.input(0, "grad_output"), input = c.input(1, "input"), weight = c.input(2, "weight");

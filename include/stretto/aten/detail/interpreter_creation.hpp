@@ -1,6 +1,7 @@
-// Operators that make tensors from nothing but shapes and numbers.
-// The new_ and _like operators read of their tensor no more than shape and type, and are marked so; a buffer like the
-// result of a collective may then be made while that is in flight.
+// Operators of the interpreter that make tensors from nothing but shapes and numbers.
+//
+// The new_ and _like operators read only the shape and the type of their tensor, and are marked so: a buffer that is
+// modelled on the result of a collective may be made while that is in flight.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_CREATION_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_CREATION_HPP
 
@@ -17,8 +18,8 @@
 
 namespace stretto::aten::detail {
 
-/// A tensor all of whose elements are the same number, in storage of its own. An integer does not pass through a
-/// double, which would round those above 2^53.
+/// Returns a tensor all of whose elements are the same number, in storage of its own. An integer is not converted
+/// through a double, which would round those above 2^53.
 template <class = void>
 tensor constant(element_type e, extents shape, number n) {
     const bool real = n.what == element_class::real;
@@ -27,8 +28,8 @@ tensor constant(element_type e, extents shape, number n) {
     return expanded(one, std::move(shape)).converted(e);
 }
 
-/// A tensor that is filled as the name of the operator says: "aten.new_zeros.default" fills with 0, "empty" with
-/// garbage.
+/// Returns a tensor that is filled as the name of the operator says: "aten.new_zeros.default" fills with 0, "empty"
+/// with garbage. Otherwise argument `fill_position` is the number with which it is filled.
 template <class = void>
 tensor filled(operator_call& c, element_type e, extents shape, std::size_t fill_position) {
     if (c.operation.find("empty") != std::string_view::npos) return garbage(e, std::move(shape));
@@ -37,8 +38,8 @@ tensor filled(operator_call& c, element_type e, extents shape, std::size_t fill_
         return constant(e, std::move(shape), number::of(std::int64_t{1}));
     return constant(e, std::move(shape), c.scalar(fill_position, "fill_value"));
 }
-/// zeros(size, dtype=), full(size, fill_value, dtype=) and the like. Without a dtype, elements are f32, or for `full`
-/// of the type that the class of the value has by default.
+/// zeros(size, dtype=), full(size, fill_value, dtype=) and similar operators make a tensor of a given shape. Without a
+/// dtype, its elements are f32, or for `full` of the type that the class of the value has by default.
 template <class = void>
 void create(operator_call& c) {
     extents shape = c.integers(0, "size");
@@ -50,7 +51,7 @@ void create(operator_call& c) {
     const element_type e = c.element(c.positional.size(), "dtype", usual);
     if (!c.failed()) c.give(filled(c, e, std::move(shape), 1));
 }
-/// new_zeros(like, size, dtype=) and the like.
+/// new_zeros(like, size, dtype=) and similar operators use the type of `like` by default.
 template <class = void>
 void create_new(operator_call& c) {
     const tensor like = c.input(0, "self");
@@ -59,14 +60,14 @@ void create_new(operator_call& c) {
     const element_type e = c.element(c.positional.size(), "dtype", like.element());
     if (!c.failed()) c.give(filled(c, e, std::move(shape), 2));
 }
-/// zeros_like(like, dtype=) and the like.
+/// zeros_like(like, dtype=) and similar operators use the shape of `like`, and its type by default.
 template <class = void>
 void create_like(operator_call& c) {
     const tensor like = c.input(0, "self");
     const element_type e = c.element(c.positional.size(), "dtype", like.element());
     if (!c.failed()) c.give(filled(c, e, like.shape(), 1));
 }
-/// scalar_tensor(s, dtype=): f32 by default, also if the number is an integer.
+/// scalar_tensor(s, dtype=) returns a number as a tensor; it is f32 by default, even if the number is an integer.
 template <class = void>
 void scalar_tensor(operator_call& c) {
     const number n = c.scalar(0, "s");
@@ -74,9 +75,9 @@ void scalar_tensor(operator_call& c) {
     if (!c.failed()) c.give(constant(e, {}, n));
 }
 
-/// arange(end), arange(start, end) and arange(start, end, step): the numbers from start up to end, without it. Without
-/// a dtype they are i64, or f32 if one of the arguments is a float. The k-th float is start + k * step and no running
-/// sum, so that its error does not grow.
+/// arange(end), arange(start, end) and arange(start, end, step) return the numbers from start up to, but without, end.
+/// Without a dtype they are i64, or f32 if one of the arguments is a float. The k-th float is start + k * step and not
+/// a running sum, so that its error does not grow.
 template <class = void>
 void arange(operator_call& c) {
     const bool only_end = c.operation == "aten.arange.default";

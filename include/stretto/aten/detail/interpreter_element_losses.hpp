@@ -1,6 +1,6 @@
-// Losses of single elements against what they should be, and their gradients; xlogy, of which relative entropies are
-// made. Each loss is a function of an element and its target. What becomes of the losses, `reduction`, says a number:
-// 0 nothing, 1 their mean, 2 their sum.
+// Operators of the interpreter for losses of single elements against their targets, and their gradients; and xlogy, of
+// which relative entropies are made. Each loss is a function of an element and its target. The argument `reduction`
+// says what is returned: 0 stands for all losses, 1 for their mean, 2 for their sum.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_ELEMENT_LOSSES_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_ELEMENT_LOSSES_HPP
 
@@ -19,7 +19,8 @@
 
 namespace stretto::aten::detail {
 
-/// Elements and their targets side by side; the call fails if they are no floats, or have different types.
+/// Elements and their targets side by side, broadcast and in the type to which both promote. The call fails if they are
+/// no floats.
 struct loss_elements {
     extents shape;
     std::vector<double> x, target;
@@ -36,7 +37,7 @@ struct loss_elements {
         x = expanded(self, shape).values<double>();
         target = expanded(wanted, shape).values<double>();
     }
-    /// Factors of the losses, as argument k has them; 1 if it is left out.
+    /// Returns factors of the losses, which argument k has; they are 1 if it is left out.
     template <class = void>
     std::vector<double> factors(operator_call& c, std::size_t k, std::string_view name) const {
         if (!c.has(k, name)) return std::vector<double>(x.size(), 1);
@@ -46,7 +47,7 @@ struct loss_elements {
     }
 };
 
-/// Gives f(k) for every element k, their mean or their sum.
+/// Returns f(k) for every element k, their mean or their sum, as the result of the call.
 template <class F>
 void losses_of(operator_call& c, const loss_elements& e, std::int64_t reduction, F f) {
     if (c.failed()) return;
@@ -56,8 +57,8 @@ void losses_of(operator_call& c, const loss_elements& e, std::int64_t reduction,
     if (reduction == 0) c.give(made_of<double>(e.element, e.shape, losses));
     else c.give(tensor::of(e.element, {}, {reduction == 1 ? sum / static_cast<double>(losses.size()) : sum}));
 }
-/// Gives the gradient of the loss, argument 0, times f(k) for every element k, over the number of elements if they were
-/// averaged.
+/// Returns the gradients as the result of the call: the gradient of the loss, argument 0, times f(k) for every element
+/// k, divided by the number of elements if the losses were averaged.
 template <class F>
 void loss_gradient(operator_call& c, const loss_elements& e, std::int64_t reduction, F f) {
     const tensor grad = c.input(0, "grad_output");
@@ -69,7 +70,7 @@ void loss_gradient(operator_call& c, const loss_elements& e, std::int64_t reduct
     c.give(made_of<double>(e.element, e.shape, made));
 }
 
-/// binary_cross_entropy(self, target, weight, reduction) of probabilities, whose logarithms end at -100.
+/// binary_cross_entropy(self, target, weight, reduction) compares probabilities. Their logarithms are at least -100.
 template <class = void>
 void binary_cross_entropy(operator_call& c) {
     const loss_elements e(c, 0);
@@ -79,7 +80,7 @@ void binary_cross_entropy(operator_call& c) {
         return weight[k] * ((e.target[k] - 1) * no - e.target[k] * yes);
     });
 }
-/// binary_cross_entropy_backward(grad, self, target, weight, reduction).
+/// binary_cross_entropy_backward(grad, self, target, weight, reduction) returns the gradient of self.
 template <class = void>
 void binary_cross_entropy_backward(operator_call& c) {
     const loss_elements e(c, 1);
@@ -89,7 +90,8 @@ void binary_cross_entropy_backward(operator_call& c) {
         return weight[k] * (e.x[k] - e.target[k]) / larger((1 - e.x[k]) * e.x[k], least);
     });
 }
-/// binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction).
+/// binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction) applies the logistic function to self
+/// first.
 template <class = void>
 void logit_cross_entropy(operator_call& c) {
     const loss_elements e(c, 0);
@@ -101,7 +103,8 @@ void logit_cross_entropy(operator_call& c) {
     });
 }
 
-/// mse_loss(self, target, reduction), and mse_loss_backward(grad, self, target, reduction).
+/// mse_loss(self, target, reduction) squares distances; mse_loss_backward(grad, self, target, reduction) returns the
+/// gradient.
 template <class = void>
 void square_loss(operator_call& c) {
     const loss_elements e(c, 0);
@@ -113,8 +116,9 @@ void square_loss_backward(operator_call& c) {
     const loss_elements e(c, 1);
     loss_gradient(c, e, c.integer(3, "reduction", 1), [&](std::size_t k) { return 2 * (e.x[k] - e.target[k]); });
 }
-/// smooth_l1_loss(self, target, reduction, beta) is a parabola up to a distance and straight beyond it; huber_loss,
-/// with its delta, is that times the distance. Their gradients have the gradient of the loss before these arguments.
+/// smooth_l1_loss(self, target, reduction, beta) is a parabola for distances up to beta, and linear beyond.
+/// huber_loss(self, target, reduction, delta) is delta times the smooth_l1_loss with beta = delta. Their gradients have
+/// the gradient of the loss before these arguments.
 template <class = void>
 void smooth_loss(operator_call& c) {
     const loss_elements e(c, 0);
@@ -137,7 +141,8 @@ void smooth_loss_backward(operator_call& c) {
     });
 }
 
-/// xlogy(self, other): self times the logarithm of other, which is 0 where self is.
+/// xlogy(self, other) returns self times the logarithm of other; the result is 0 where self is 0, unless other is a
+/// NaN.
 template <class = void>
 void x_log_y(operator_call& c) {
     const mixed_operand operands[] = {c.input_or_number(0, "self"), c.input_or_number(1, "other")};

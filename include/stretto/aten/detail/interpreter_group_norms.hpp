@@ -1,6 +1,6 @@
-// Normalisation of groups of channels, and its gradients. The groups of a sample [channels, places...] lie one after
-// the other, so that the groups of all samples are the rows of a matrix; weight and bias have one element for each
-// channel.
+// Operators of the interpreter that normalise groups of channels, and their gradients. The groups of a sample
+// [channels, places...] are stored one after the other, so that the groups of all samples are the rows of a matrix;
+// weight and bias have one element for each channel.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_GROUP_NORMS_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_GROUP_NORMS_HPP
 
@@ -16,14 +16,14 @@
 
 namespace stretto::aten::detail {
 
-/// The groups of a tensor: arguments `first` to `first + 3` are the numbers of samples, channels, places in a channel,
+/// The groups of a tensor. Arguments `first` to `first + 3` are the numbers of samples, channels, places in a channel,
 /// and groups in a sample.
 struct channel_groups {
     std::size_t rows = 0, width = 0, channels = 0, places = 0;
     extents one_a_group;  ///< [samples, groups]
     std::vector<double> x, weight, bias;
 
-    /// The weight is the argument `weight_at`; the bias, if `has_bias`, the next one.
+    /// Reads the operands. The weight is argument `weight_at`; the bias, if `has_bias`, is the next one.
     template <class = void>
     channel_groups(operator_call& c, const tensor& input, std::size_t first, std::size_t weight_at, bool has_bias) {
         const std::int64_t samples = c.integer(first, "N"), all = c.integer(first + 1, "C"),
@@ -42,6 +42,7 @@ struct channel_groups {
         weight = by_channel(c, weight_at, "weight", 1);
         bias = has_bias ? by_channel(c, weight_at + 1, "bias", 0) : std::vector<double>();
     }
+    /// Returns argument k, which has one element for each channel; `otherwise` for every channel if it is left out.
     template <class = void>
     std::vector<double> by_channel(operator_call& c, std::size_t k, std::string_view name, double otherwise) const {
         if (!c.has(k, name)) return std::vector<double>(channels, otherwise);
@@ -49,12 +50,12 @@ struct channel_groups {
         if (t.elements() != static_cast<std::int64_t>(channels)) c.fail(text_of(t) + " is not of the channels");
         return c.failed() ? std::vector<double>(channels, otherwise) : t.values<double>();
     }
-    /// The channel of element k.
+    /// Returns the channel of element k.
     [[nodiscard]] std::size_t channel(std::size_t k) const { return k / places % channels; }
 };
 
 /// native_group_norm(input, weight, bias, N, C, HxW, group, eps) returns the normalised tensor, and the mean and the
-/// scale of every group. Where weights are wider than the input, these have the type of the weights.
+/// scale of every group. These have the type of the weight if there is one, otherwise that of the input.
 template <class = void>
 void group_norm(operator_call& c) {
     const tensor input = c.input(0, "input");
@@ -80,7 +81,7 @@ void group_norm(operator_call& c) {
 }
 
 /// native_group_norm_backward(grad, input, mean, rstd, weight, N, C, HxW, group, output_mask) returns those gradients
-/// of input, weight and bias that the mask wants.
+/// of input, weight and bias that the mask requests.
 template <class = void>
 void group_norm_backward(operator_call& c) {
     const tensor grad = c.input(0, "grad_out"), input = c.input(1, "input");
@@ -94,8 +95,8 @@ void group_norm_backward(operator_call& c) {
     const std::vector<double> g = grad.values<double>(), m = mean.values<double>(), s = scale.values<double>();
     std::vector<double> of_input(r.x.size()), of_weight(r.channels), of_bias(r.channels);
     for (std::size_t i = 0; i < r.rows; ++i) {
-        // As of a layer norm: with u the normalised element and h = g * weight, scale * (h - mean(h) - u * mean(h *
-        // u)).
+        // As for a layer norm: with u the normalised element and h = g * weight, the gradient is scale * (h - mean(h) -
+        // u * mean(h * u)).
         double sum = 0, along = 0;
         const auto unit = [&](std::size_t k) { return (r.x[k] - m[i]) * s[i]; };
         for (std::size_t k = i * r.width; k < (i + 1) * r.width; ++k) {

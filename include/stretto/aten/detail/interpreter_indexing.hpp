@@ -1,5 +1,7 @@
-// Operators that read or write rows at computed positions. A position outside of its dimension lets the call fail, so
-// that a transform that mixes up row numbers is found out and does not read some other row.
+// Operators of the interpreter that read or write rows at computed positions. A position outside its dimension makes
+// the call fail, so that a transform that mixes up row numbers is detected and does not read some other row.
+//
+// Longer than 300 lines: all of these operators share how positions are broadcast and checked.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_INDEXING_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_INDEXING_HPP
 
@@ -20,14 +22,15 @@
 namespace stretto::aten::detail {
 
 /// The tensors of an index argument, one for each dimension that is indexed. A tensor of truth values stands for the
-/// positions where it holds. Dimensions that the argument leaves out stay whole.
+/// positions of its true elements, in every dimension that it covers. Dimensions that the argument leaves out stay
+/// whole.
 struct index_list {
     std::vector<tensor> positions;
     std::vector<std::size_t> dims;
-    extents shape;       ///< what the shapes of the positions broadcast to
-    std::size_t at = 0;  ///< where that shape goes among the dimensions that stay
+    extents shape;       ///< the shape to which those of the positions broadcast
+    std::size_t at = 0;  ///< the number of remaining dimensions in front of that shape
 };
-/// Reads argument 1, the list of indices into `self`.
+/// Reads argument 1, the list of indices into `self`. The call fails if an index does not fit `self`.
 template <class = void>
 index_list indices_of(operator_call& c, const tensor& self) {
     index_list list;
@@ -44,6 +47,7 @@ index_list indices_of(operator_call& c, const tensor& self) {
             ++dim;
             continue;
         }
+        // The items are read like positional arguments, so that the checks of operands apply to them, too.
         operator_call one;
         one.operands = c.operands;
         one.positional = a->items;
@@ -80,14 +84,15 @@ index_list indices_of(operator_call& c, const tensor& self) {
     for (const tensor& p : list.positions) list.shape = broadcast(c, list.shape, p.shape());
     if (list.dims.empty()) c.fail("names no positions");
     if (c.failed()) return list;
-    // If the indexed dimensions are adjacent, the shape of the positions takes their place; otherwise nobody could say
-    // which place that is, and the framework puts it first.
+    // If the indexed dimensions are adjacent, the shape of the positions takes their place. Otherwise that place would
+    // be ambiguous, and the framework puts the shape first.
     bool adjacent = true;
     for (std::size_t k = 1; k < list.dims.size(); ++k) adjacent = adjacent && list.dims[k] == list.dims[k - 1] + 1;
     list.at = adjacent ? list.dims[0] : 0;
     return list;
 }
-/// The slots of `self` that an index selects, in row-major order, and the shape that they have.
+/// Returns the slots of `self` that an index selects, in row-major order of the result, and sets `shape` to the shape
+/// that they have. The call fails if a position does not exist; negative ones count from the end. O(slots).
 template <class = void>
 std::vector<std::int64_t> slots_of(operator_call& c, const tensor& self, const index_list& list, extents& shape) {
     extents rest, rest_strides;
@@ -124,6 +129,7 @@ std::vector<std::int64_t> slots_of(operator_call& c, const tensor& self, const i
     });
     return slots;
 }
+/// index(self, indices) returns a copy of the elements that the indices select.
 template <class = void>
 void index(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -139,6 +145,8 @@ void index(operator_call& c) {
         c.give(made_of<T>(self.element(), shape, x));
     });
 }
+/// index_put(self, indices, values, accumulate) returns a copy of self in which the selected elements are replaced by
+/// `values`, broadcast, or increased by them. Of several writes to one place, the last one remains.
 template <class = void>
 void index_put(operator_call& c) {
     const tensor self = c.input(0, "self"), given = c.input(2, "values");
@@ -160,7 +168,7 @@ void index_put(operator_call& c) {
     c.give(made);
 }
 
-/// The rows that a list of positions names; a row is everything at one position of dimension `dim`.
+/// Returns copies of the rows that a list of positions names. A row is everything at one position of dimension `dim`.
 template <class = void>
 tensor rows_at(operator_call& c, const tensor& self, std::size_t dim, const std::vector<std::int64_t>& at) {
     extents shape = self.shape();
@@ -217,6 +225,7 @@ void rows_put(operator_call& c) {
     made.storage()->writes = 0;
     c.give(made);
 }
+/// embedding(weight, indices) returns a row of the table for every index, whatever the shape of the indices.
 template <class = void>
 void embedding(operator_call& c) {
     const tensor table = c.input(0, "weight"), index = c.input(1, "indices");
@@ -228,6 +237,8 @@ void embedding(operator_call& c) {
     shape.push_back(table.extent(1));
     if (!c.failed()) c.give(reshaped(rows, std::move(shape)));
 }
+/// embedding_dense_backward(grad, indices, num_weights, padding_idx, scale_grad_by_freq) returns the gradient of the
+/// table: each row is the sum of the gradients of the places that read it. Row `padding_idx` stays zero.
 template <class = void>
 void embedding_dense_backward(operator_call& c) {
     const tensor grad = c.input(0, "grad_output"), index = c.input(1, "indices");
@@ -250,7 +261,8 @@ void embedding_dense_backward(operator_call& c) {
 }
 
 /// repeat_interleave(repeats) lists every position p repeats[p] times, in the type of the counts;
-/// repeat_interleave(self, repeats, dim) repeats the rows of self that way.
+/// repeat_interleave(self, repeats, dim) repeats the rows of self in the same way. If output_size is given, the call
+/// fails if the number of rows differs.
 template <class = void>
 void repeat_interleave(operator_call& c) {
     const bool positions = c.operation == "aten.repeat_interleave.Tensor";

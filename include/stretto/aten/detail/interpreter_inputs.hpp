@@ -1,10 +1,11 @@
-// Generates valid inputs for a program: integers are in the ranges that their readers require.
+// Generates valid inputs for a program, for make_inputs in stretto/aten/interpreter.hpp: integers are in the ranges
+// that their readers require.
 //
 // A captured program has shapes but no data. Any random floats are valid, but an integer that is a row number must lie
 // within its table, and one that counts tokens must agree with the shapes. So the uses of every input are followed
-// through views and copies to the operators that use it as an index, and their tables give the bound. Inputs that are
-// equal on all ranks in training (weights that are not sharded) are equal here too; otherwise a correct transform that
-// relies on it would seem wrong.
+// through views and copies to the operators that use it as an index, and the shapes of their tables give the bound.
+// Inputs that are equal on all ranks in training (weights that are not sharded) are equal here too; otherwise a correct
+// transform that relies on it would seem wrong.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_INPUTS_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_INPUTS_HPP
 
@@ -28,7 +29,7 @@ struct input_options {
     std::size_t ranks = 1;
     std::uint64_t seed = 1;
     bool whole_numbers = false;       ///< floats are small integers
-    std::int64_t integers_below = 0;  ///< a bound that every integer keeps, whatever its use; 0 for none
+    std::int64_t integers_below = 0;  ///< a bound for every integer except counts of tokens; 0 for none
 };
 
 namespace detail {
@@ -45,7 +46,7 @@ void sort_by_vertex(std::vector<interpreted_entry>& entries) {
     entries = std::move(sorted_entries);
 }
 
-/// A pseudo-random hash that is injective (splitmix64).
+/// Returns a pseudo-random hash that is injective (splitmix64).
 template <class = void>
 std::uint64_t mixed(std::uint64_t x) noexcept {
     x += 0x9e3779b97f4a7c15u;
@@ -56,13 +57,14 @@ std::uint64_t mixed(std::uint64_t x) noexcept {
 
 /// How the readers of a value use it, directly or through views and copies.
 struct input_use {
-    std::int64_t range = 0;  ///< its integers must lie below this; 0 if no reader gives a bound
+    std::int64_t range = 0;  ///< its integers must be less than this; 0 if no reader gives a bound
     bool gathered = false;   ///< a collective gathers it, so every rank has a different part
 };
 /// Finds the uses of values in a program.
 class input_uses {
 public:
-    /// O(nodes + operands). The program must outlive this object.
+    /// Lists the readers and the recorded types of all values. O(nodes + operands). The program must outlive this
+    /// object.
     explicit input_uses(const program& p) : program_(p), readers_(p.values), seen_(p.values, 0) {
         for (std::size_t n = 0; n < p.nodes.size(); ++n)
             for (const std::uint32_t x : p.nodes[n].operands) readers_[x].push_back(n);
@@ -71,8 +73,8 @@ public:
             for (std::uint32_t k = 0; k < node.recorded.size(); ++k)
                 recorded_[node.first_result + k] = node.recorded[k];
     }
-    /// The use of one value. O(readers that it reaches through views and copies); `round_` numbers the queries, so that
-    /// the marks of earlier queries need not be cleared.
+    /// Returns the use of one value. O(readers that it reaches through views and copies). `round_` numbers the queries,
+    /// so that the marks of earlier queries need not be cleared.
     [[nodiscard]] input_use of(std::uint32_t value) {
         input_use use;
         ++round_;
@@ -87,7 +89,7 @@ public:
     }
 
 private:
-    /// Whether readers of the results of this operation effectively read its operands.
+    /// Returns whether readers of the results of this operation effectively read its operands.
     static bool passes_on(const program_node& node) {
         constexpr std::string_view copies[] = {"aten.clone.", "aten._to_copy.", "aten.slice.", "aten.cat.", "prims."};
         if (node.kind == op_kind::view || node.kind == op_kind::wait) return true;
@@ -95,7 +97,7 @@ private:
             if (node.operation.starts_with(c)) return true;
         return false;
     }
-    /// The recorded extent of a dimension of an operand; 0 if there is none.
+    /// Returns the recorded extent of a dimension of an operand; 0 if there is none.
     std::int64_t extent(const program_node& node, std::size_t operand, std::int64_t dim) const {
         if (operand >= node.operands.size()) return 0;
         const std::span<const tensor_type> t = recorded_[node.operands[operand]];
@@ -108,7 +110,7 @@ private:
     void look(const program_node& node, std::uint32_t x, input_use& use) {
         const std::string_view op = node.operation;
         // In each of these operators the first operand is the table, whose values are not positions. All other operands
-        // are treated as positions, which can only make the range smaller than necessary.
+        // are treated as positions, because the bound does no harm to those that are not.
         const bool first = !node.operands.empty() && node.operands[0] == x;
         const std::int64_t dim = node.positional.size() > 1 ? node.positional[1].integer : 0;
         std::int64_t range = 0;
@@ -138,10 +140,11 @@ private:
     std::uint32_t round_ = 0;
 };
 
-/// A tensor of pseudo-random elements: integers below `range`; complex numbers as in tables of rotations, by position
-/// and frequency; floats that are multiples of 1/8 from -1 to 1, or integers from -2 to 2 if `whole`. Sums of
-/// products of two such floats are exact in doubles, so a changed order of summation makes no difference, but a wrong
-/// operand does. `seed` and the position determine the element.
+/// Returns a tensor of pseudo-random elements: integers that are less than `range`; complex numbers as in tables of
+/// rotations, by position and frequency; floats that are multiples of 1/8 from -1 to 1, or integers from -2 to 2 if
+/// `whole` is set. Sums of products of two such floats are exact in doubles, so a changed order of summation makes no
+/// difference, but a wrong operand does. `seed` and the position determine the element of a float or an integer tensor.
+/// O(elements). Precondition: range > 0.
 template <class = void>
 tensor random_tensor(const tensor_type& type, std::int64_t range, std::uint64_t seed, bool whole) {
     tensor made(type.element, extents(type.shape.begin(), type.shape.end()));
@@ -173,9 +176,9 @@ tensor random_tensor(const tensor_type& type, std::int64_t range, std::uint64_t 
     return made;
 }
 
-/// The inputs of a program, by vertex and rank; `bound` exceeds every vertex. Inputs that no collective gathers are the
-/// same on all ranks, except for integers. An integer without dimensions and without a known range counts the tokens of
-/// all ranks.
+/// Returns the inputs of a program, by vertex and rank; `bound` exceeds every vertex. Inputs that no collective gathers
+/// are the same on all ranks, except for integers. An integer without dimensions and without a known range counts the
+/// tokens of all ranks; the largest integer input gives the tokens of one rank.
 template <class = void>
 std::vector<std::vector<interpreted_value>> make_inputs(const program& p, std::size_t bound,
                                                         const input_options& options) {

@@ -1,4 +1,4 @@
-// Operators that concatenate, repeat or reverse tensors, or replace a part of one.
+// Operators of the interpreter that concatenate, repeat or reverse tensors, or replace a part of one.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_JOINING_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_JOINING_HPP
 
@@ -23,7 +23,8 @@ void write_elements(const tensor& to, const tensor& from) {
 }
 
 /// Concatenates tensors along a dimension, into new storage and in the type to which all of them promote. The call
-/// fails if they differ in another dimension. Precondition: there is at least one part.
+/// fails if they differ in another dimension, except that parts of shape [0] are skipped. Precondition: there is at
+/// least one part.
 template <class = void>
 tensor concatenated(operator_call& c, const std::vector<tensor>& parts, std::size_t dim) {
     std::vector<mixed_operand> operands;
@@ -51,6 +52,7 @@ tensor concatenated(operator_call& c, const std::vector<tensor>& parts, std::siz
     made.storage()->writes = 0;
     return made;
 }
+/// cat(tensors, dim) joins tensors along a dimension that they have.
 template <class = void>
 void cat(operator_call& c) {
     const std::vector<tensor> parts = c.inputs(0, "tensors");
@@ -65,8 +67,8 @@ void cat(operator_call& c) {
     const tensor made = concatenated(c, parts, dim);
     if (!c.failed()) c.give(made);
 }
-/// stack(tensors, dim): every tensor gets a dimension of extent 1 at `dim`, along which they are joined. `dim` refers
-/// to the result, which has one dimension more than the parts.
+/// stack(tensors, dim) gives every tensor a dimension of extent 1 at `dim` and joins them along it. `dim` refers to the
+/// result, which has one dimension more than the parts.
 template <class = void>
 void stack(operator_call& c) {
     std::vector<tensor> parts = c.inputs(0, "tensors");
@@ -86,7 +88,8 @@ void stack(operator_call& c) {
     const tensor made = concatenated(c, parts, dim);
     if (!c.failed()) c.give(made);
 }
-/// repeat(self, repeats): the whole tensor several times along each dimension. Missing leading dimensions are added.
+/// repeat(self, repeats) returns the whole tensor several times along each dimension. Missing leading dimensions are
+/// added.
 template <class = void>
 void repeat(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -107,6 +110,7 @@ void repeat(operator_call& c) {
     const tensor made = self.view(pairs, strides, self.offset()).cloned();
     c.give(reshaped(made, merged));
 }
+/// flip(self, dims) returns a copy with the order of entries reversed along each of the dimensions.
 template <class = void>
 void flip(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -127,7 +131,7 @@ void flip(operator_call& c) {
     made.storage()->writes = 0;
     c.give(std::move(made));
 }
-/// slice_scatter(self, src, dim, start, end, step): a copy of self in which the slice is src.
+/// slice_scatter(self, src, dim, start, end, step) returns a copy of self in which the slice is src.
 template <class = void>
 void slice_scatter(operator_call& c) {
     const tensor self = c.input(0, "self"), source = c.input(1, "src");
@@ -143,7 +147,7 @@ void slice_scatter(operator_call& c) {
     made.storage()->writes = 0;
     c.give(made);
 }
-/// select_scatter(self, src, dim, index): a copy of self in which one position of a dimension is src.
+/// select_scatter(self, src, dim, index) returns a copy of self in which one position of a dimension is src.
 template <class = void>
 void select_scatter(operator_call& c) {
     const tensor self = c.input(0, "self"), source = c.input(1, "src");
@@ -162,7 +166,7 @@ void select_scatter(operator_call& c) {
     c.give(made);
 }
 
-/// slice_backward(gradient, sizes, dim, start, end, step) and select_backward(gradient, sizes, dim, index): the
+/// slice_backward(gradient, sizes, dim, start, end, step) and select_backward(gradient, sizes, dim, index) return the
 /// gradient where the part was taken from, and zeros elsewhere.
 template <class = void>
 void part_backward(operator_call& c) {

@@ -1,5 +1,6 @@
-// Attention and the negative log-likelihood, forward and backward. Both are computed from their definitions on doubles,
-// without the blocking of kernels. Dropout is random and makes the call fail, unless its probability is zero.
+// Operators of the interpreter for attention and the negative log-likelihood, forward and backward. Both are computed
+// from their definitions on doubles, without the blocking of kernels. Dropout is random and makes the call fail, unless
+// its probability is zero.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_LOSSES_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_LOSSES_HPP
 
@@ -25,7 +26,8 @@ struct matrices {
     std::vector<double> x;
 
     matrices(std::size_t n, std::size_t r, std::size_t k) : batch(n), rows(r), columns(k), x(n * r * k) {}
-    /// The last two dimensions of a tensor are those of the matrices.
+    /// Copies a tensor whose last two dimensions are those of the matrices. Precondition: it has at least two
+    /// dimensions.
     explicit matrices(const tensor& t)
         : rows(static_cast<std::size_t>(t.shape()[t.rank() - 2])), columns(static_cast<std::size_t>(t.shape().back())) {
         x = t.values<double>();
@@ -50,7 +52,7 @@ struct matrices {
     }
 };
 
-/// Whether the shapes are [.., rows, e], [.., keys, e] and [.., keys, v] with the same leading dimensions.
+/// Returns whether the shapes are [.., rows, e], [.., keys, e] and [.., keys, v] with the same leading dimensions.
 template <class = void>
 bool is_attention(const tensor& q, const tensor& k, const tensor& v) {
     if (q.rank() < 2 || k.rank() != q.rank() || v.rank() != q.rank()) return false;
@@ -59,7 +61,7 @@ bool is_attention(const tensor& q, const tensor& k, const tensor& v) {
     return k.shape().back() == q.shape().back() && v.shape()[q.rank() - 2] == k.shape()[q.rank() - 2] &&
            q.category() == element_class::real;
 }
-/// The scores q k^T * scale, plus the bias; -inf above the diagonal if attention is causal.
+/// Returns the scores q k^T * scale, plus the bias; they are -inf above the diagonal if attention is causal.
 template <class = void>
 matrices attention_scores(operator_call& c, const tensor& q, const tensor& k, const tensor* bias, bool causal,
                           double scale) {
@@ -83,20 +85,21 @@ matrices attention_scores(operator_call& c, const tensor& q, const tensor& k, co
             }
     return s;
 }
-/// Whether the name of the operator contains the text.
+/// Returns whether the name of the operator contains the text.
 template <class = void>
 bool is_named(operator_call& c, std::string_view what) {
     return c.operation.find(what) != std::string_view::npos;
 }
-/// The factor of the scores: the argument if there is one, otherwise one over the square root of a query's width.
+/// Returns the factor of the scores: the argument if there is one, otherwise one over the square root of a query's
+/// width.
 template <class = void>
 double attention_scale(operator_call& c, std::size_t position, const tensor& q) {
     return c.real(position, "scale", 1 / std::sqrt(static_cast<double>(q.shape().back())));
 }
 
-/// Attention. The variants differ in the shape of the log-sum-exp and in what else they return:
-///   efficient(q, k, v, bias, lse?, dropout, causal, *, scale)          [.., rows]
-///   cudnn(q, k, v, bias, lse?, dropout, causal, debug?, *, scale)      [.., rows, 1]
+/// Computes attention. The variants differ in the shape of the log-sum-exp and in what else they return:
+///   efficient(q, k, v, bias, lse?, dropout, causal, *, scale)          the log-sum-exp is [.., rows]
+///   cudnn(q, k, v, bias, lse?, dropout, causal, debug?, *, scale)      the log-sum-exp is [.., rows, 1]
 template <class = void>
 void attention(operator_call& c) {
     const bool cudnn = is_named(c, "cudnn");
@@ -133,7 +136,7 @@ void attention(operator_call& c) {
     // Between the log-sum-exp and the seed, cudnn returns sequence lengths, which are None here, and two numbers.
     if (cudnn) c.result.places = {0, 1, 6, 7};
 }
-/// The gradients of q, k and v:
+/// Returns the gradients of q, k and v. The variants have these arguments:
 ///   efficient_backward(g, q, k, v, bias, out, lse, seed, offset, dropout, mask[4], causal, *, scale)
 ///   cudnn_backward(g, q, k, v, out, lse, seed, offset, bias, cum_q, cum_k, max_q, max_k, dropout, causal, *, scale)
 template <class = void>
@@ -210,9 +213,9 @@ nll_terms terms_of(operator_call& c, std::size_t first, const tensor& self) {
     }
     return t;
 }
-/// nll_loss_forward(self, target, weight, reduction, ignore_index) returns the loss and the sum of the weights, which
-/// is 0 if the losses of rows are returned. A mean divides by that sum and not by the number of rows, so it is a NaN if
-/// every row is ignored.
+/// nll_loss_forward(self, target, weight, reduction, ignore_index) returns the loss and the sum of the weights; that
+/// sum is returned as 0 if the losses are not reduced. A mean divides by the sum of the weights and not by the number
+/// of rows, so it is a NaN if every row is ignored.
 template <class = void>
 void nll_loss(operator_call& c) {
     const tensor self = c.input(0, "self");

@@ -1,4 +1,4 @@
-// Norms, variances and standard deviations along dimensions.
+// Operators of the interpreter for norms, variances and standard deviations along dimensions.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_MOMENTS_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_MOMENTS_HPP
 
@@ -18,10 +18,11 @@ namespace stretto::aten::detail {
 
 /// The elements of a tensor, grouped by the element of the result that is computed from them.
 struct grouped_elements {
-    extents shape;  ///< of the result
+    extents shape;  ///< the shape of the result
     std::vector<std::vector<double>> of;
 
-    /// Groups along the dimensions that argument `dims_at` names, or along all dimensions if it names none.
+    /// Groups the elements along the dimensions that argument `dims_at` names, or along all dimensions if it names
+    /// none. Within a group they are in row-major order.
     template <class = void>
     grouped_elements(operator_call& c, const tensor& self, std::size_t dims_at, bool keep) {
         const extents dims = c.integers(dims_at, "dim");
@@ -39,6 +40,7 @@ struct grouped_elements {
         }
         if (c.failed()) return;
         of.resize(static_cast<std::size_t>(size));
+        // Strides of 0 along the reduced dimensions make the slot of each element the number of its group.
         const std::vector<double> x = self.values<double>();
         std::size_t k = 0;
         for_each_slot(self.shape(), strides, 0,
@@ -46,8 +48,8 @@ struct grouped_elements {
     }
 };
 
-/// linalg_vector_norm(self, ord, dim, keepdim, dtype=): the root of order `ord` of the sum of powers; an extreme for
-/// infinite orders, and the number of nonzero elements for order 0.
+/// linalg_vector_norm(self, ord, dim, keepdim, dtype=) returns the root of order `ord` of the sum of powers, an extreme
+/// for infinite orders, and the number of nonzero elements for order 0.
 template <class = void>
 void vector_norm(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -68,9 +70,9 @@ void vector_norm(operator_call& c) {
     if (!c.failed()) c.give(made_of<double>(e, all.shape, norms));
 }
 
-/// var, std and var_mean(self, dim, *, correction, keepdim). The variance is the sum of squared distances from the
-/// mean, divided by the number of elements minus the correction, which is 1 by default; std is its square root, and
-/// var_mean returns the variance and the mean.
+/// var, std and var_mean(self, dim, *, correction, keepdim) return moments. The variance is the sum of squared
+/// distances from the mean, divided by the number of elements minus the correction, which is 1 by default; std is its
+/// square root, and var_mean returns the variance and the mean.
 template <class = void>
 void variance(operator_call& c) {
     const tensor self = c.input(0, "self");

@@ -1,8 +1,8 @@
-// Normalisation over the last dimensions of a tensor, and its gradients.
+// Operators of the interpreter that normalise over the last dimensions of a tensor, and their gradients.
 //
 // Layer norm subtracts the mean of a row and divides by its deviation; RMS norm only divides by the root of the mean
 // square. So they share everything but the mean. The scale of a row (`rstd`) is one over that root, with epsilon added
-// below it; it is returned for the backward pass, as f32 if the elements are shorter than that.
+// under the root; it is returned for the backward pass, as f32 if the elements are shorter than that.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_NORMS_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_NORMS_HPP
 
@@ -18,15 +18,16 @@
 
 namespace stretto::aten::detail {
 
-/// The rows of a tensor that are normalised, one after the other, with the weight and bias that scale and shift them.
+/// The rows of a tensor that are normalised, stored one after the other, with the weight and bias that scale and shift
+/// them.
 struct normalised_rows {
     std::size_t rows = 0, width = 1;
     std::vector<double> x, weight, bias;
     extents one_a_row;  ///< the shape of a tensor with one element for each row
     element_type statistics = element_type::f32;
 
-    /// `shape_at` is the argument that lists the dimensions; the weight, and the bias if there is one, are the
-    /// arguments `weight_at` and the next.
+    /// Reads the operands. `shape_at` is the argument that lists the extents of the normalised dimensions; the weight,
+    /// and the bias if there is one, are argument `weight_at` and the next.
     template <class = void>
     normalised_rows(operator_call& c, const tensor& input, std::size_t shape_at, std::size_t weight_at, bool has_bias) {
         const extents last = c.integers(shape_at, "normalized_shape");
@@ -102,9 +103,9 @@ void rms_norm(operator_call& c) {
     c.give(made_of<double>(r.statistics, r.one_a_row, scales));
 }
 
-/// The gradients of (gradient, input, shape, mean, scale, weight, bias, which), or of the same without mean and bias;
-/// `which` says which gradients of input, weight and bias are wanted. The others are None; the wanted ones keep their
-/// positions in the tuple of three.
+/// native_layer_norm_backward(gradient, input, shape, mean, scale, weight, bias, which) returns the gradients of input,
+/// weight and bias; _fused_rms_norm_backward has no mean and no bias. `which` says which gradients are requested. The
+/// others are None; the requested ones keep their positions in the tuple.
 template <bool Centred>
 void norm_backward(operator_call& c) {
     constexpr std::size_t scale_at = Centred ? 4 : 3;

@@ -1,8 +1,10 @@
-// Operators on the numbers of a program: extents, arithmetic, numbers that are read from tensors, and members of
+// Operators of the interpreter on numbers: extents, arithmetic, numbers that are read from tensors, and members of
 // tuples.
+//
 // There are two kinds. Operators of `aten` read a number from a tensor. The others have the bare names of Python
-// functions ("add", "getitem"), with which a captured program computes symbolic extents; they follow Python: an
-// operation on two integers is exact, "floordiv" and "mod" round towards minus infinity, and "truediv" gives a float.
+// functions ("add", "getitem"), with which a captured program computes symbolic extents. They follow Python: "floordiv"
+// and "mod" round towards minus infinity, and "truediv" gives a float. Unlike in Python, integers have 64 bits and
+// wrap.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_NUMBERS_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_NUMBERS_HPP
 
@@ -31,7 +33,8 @@ void sym_numel(operator_call& c) {
     const tensor self = c.input(0, "self");
     if (!c.failed()) c.give(number::of(self.elements()));
 }
-/// The stride in elements of the tensor; the interpreter keeps that of a complex tensor in halves of elements.
+/// sym_stride(self, dim) returns the stride in elements of the tensor; the interpreter keeps that of a complex tensor
+/// in halves of elements.
 template <class = void>
 void sym_stride(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -39,8 +42,8 @@ void sym_stride(operator_call& c) {
     if (self.rank() == 0) c.fail("asks for a stride of a tensor without dimensions");
     if (!c.failed()) c.give(number::of(self.strides()[dim] / (self.is_complex() ? 2 : 1)));
 }
-/// The only element of a tensor, as a number of its class: a bool stays a truth value, so that later promotion is the
-/// same as in the framework.
+/// item(self) returns the only element of a tensor, as a number of its class. A bool stays a truth value, so that later
+/// promotion is the same as in the framework.
 template <class = void>
 void item(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -79,7 +82,8 @@ template <class = void>
 void number_mul(operator_call& c) {
     on_numbers(c, []<class T>(T a, T b) { return times(a, b); });
 }
-/// Whether the divisor is 0, which lets the call fail: Python raises for floats as well as for integers.
+/// Returns whether the call has failed, which it does if the divisor is 0: Python raises for floats as well as for
+/// integers.
 template <class = void>
 bool divides_by_zero(operator_call& c) {
     if (c.scalar(1, "b").real == 0) c.fail("divides by zero");
@@ -136,7 +140,7 @@ template <class = void>
 void number_min(operator_call& c) {
     on_numbers(c, []<class T>(T a, T b) { return smaller(a, b); });
 }
-/// The sum of a list of numbers.
+/// sym_sum(args) returns the sum of a list of integers.
 template <class = void>
 void number_sum(operator_call& c) {
     std::int64_t total = 0;
@@ -144,8 +148,9 @@ void number_sum(operator_call& c) {
     if (!c.failed()) c.give(number::of(total));
 }
 
-/// A member of a tuple, counted from the end if the index is negative. If the tuple comes from a collective in flight,
-/// the member is in flight too, and has the same list of storages that must not be written before the wait.
+/// getitem(tuple, index) returns a member of a tuple. The index counts from the end if it is negative, unless some
+/// members are not tensors. If the tuple comes from a collective in flight, the member is in flight too, and has the
+/// same list of storages that must not be written before the wait.
 template <class = void>
 void getitem(operator_call& c) {
     const tensor_argument* const a = c.find(0, "tuple");

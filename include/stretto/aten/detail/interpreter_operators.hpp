@@ -1,4 +1,4 @@
-// All operators of the interpreter, found by name.
+// The search for an operator of the interpreter by name, in the tables of all families.
 //
 // A full name consists of namespace, base and overload: "aten.add.Tensor". A family is a table of entries, each with
 // one base and all overloads that its function handles; to add an operator, add a line. The tables are searched one
@@ -40,10 +40,10 @@ namespace stretto::aten::detail {
 /// The result of a search for an operator.
 struct operator_match {
     const operator_entry* entry = nullptr;
-    bool in_place = false;  ///< the name ends in '_': the first operand becomes the result
+    bool in_place = false;  ///< the name ends in '_': the result is written into the first operand
 };
 
-/// Whether a word occurs in a list of words that are separated by blanks.
+/// Returns whether a word occurs in a list of words that are separated by blanks.
 template <class = void>
 bool has_word(std::string_view words, std::string_view word) {
     while (!words.empty()) {
@@ -54,7 +54,7 @@ bool has_word(std::string_view words, std::string_view word) {
     return false;
 }
 
-/// The operator with this full name ("aten.add_.Tensor"), or nothing. Only exact names match.
+/// Returns the operator with this full name ("aten.add_.Tensor"), or nothing. Only exact names match. O(operators).
 template <class = void>
 operator_match find_operator(std::string_view operation) {
     // Python's own functions on numbers carry the name of their module in some programs.

@@ -1,4 +1,4 @@
-// Operators that take a tensor apart along a dimension. The parts share its storage.
+// Operators of the interpreter that take a tensor apart along a dimension. The parts share its storage.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_PARTS_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_PARTS_HPP
 
@@ -11,7 +11,7 @@
 
 namespace stretto::aten::detail {
 
-/// unbind(self, dim): a view of every position of a dimension, without that dimension.
+/// unbind(self, dim) returns a view of every position of a dimension, without that dimension.
 template <class = void>
 void unbind(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -19,7 +19,7 @@ void unbind(operator_call& c) {
     if (self.rank() == 0) c.fail("takes a tensor without dimensions apart");
     for (std::int64_t at = 0; !c.failed() && at < self.extent(dim); ++at) c.give(selected(self, dim, at));
 }
-/// Returns parts of the given sizes, which must make up the whole dimension.
+/// Returns parts of the given sizes. The call fails unless they make up the whole dimension.
 template <class = void>
 void split_by(operator_call& c, const tensor& self, std::size_t dim, const extents& sizes) {
     std::int64_t first = 0;
@@ -33,8 +33,8 @@ void split_by(operator_call& c, const tensor& self, std::size_t dim, const exten
     if (first != self.extent(dim))
         c.fail("parts " + text_of(sizes) + " are not what " + text_of(self) + " consists of");
 }
-/// split(self, size, dim), whose last part may be smaller, and split(self, sizes, dim). A tensor of extent 0 has one
-/// part of extent 0 and not none.
+/// split(self, size, dim) returns parts of one size, of which the last may be smaller; split(self, sizes, dim) returns
+/// parts of these sizes. Of a dimension of extent 0, there is one part of extent 0 and not none.
 template <class = void>
 void split(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -51,7 +51,8 @@ void split(operator_call& c) {
     }
     split_by(c, self, dim, sizes);
 }
-/// Parts of equal extent, except that the last may be smaller; there may be fewer parts than were asked for.
+/// chunk(self, chunks, dim) returns parts of equal extent, except that the last may be smaller. There may be fewer
+/// parts than were asked for.
 template <class = void>
 void chunk(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -63,7 +64,7 @@ void chunk(operator_call& c) {
     extents sizes;
     for (std::int64_t done = 0; done < whole; done += sizes.back())
         sizes.push_back(part > whole - done ? whole - done : part);
-    // Only where there is nothing to share out are there as many parts as were asked for in any case.
+    // An empty dimension gives as many empty parts as were asked for.
     if (whole == 0) sizes.assign(static_cast<std::size_t>(parts), 0);
     split_by(c, self, dim, sizes);
 }

@@ -1,6 +1,7 @@
-// Matrix products. Every sum begins with zero and runs over ascending positions of the contracted dimension, so each
-// row of the result is deterministic and independent of the other rows: the product of some of the rows equals those
-// rows of the full product bit for bit. Differential tests of chunking rely on that; devices do not promise it.
+// Matrix products of the interpreter. Every sum begins with zero and runs over ascending positions of the contracted
+// dimension, so each row of the result is deterministic and independent of the other rows: the product of some of the
+// rows equals those rows of the full product bit for bit. Differential tests of chunking rely on that; devices do not
+// promise it.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_PRODUCTS_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_PRODUCTS_HPP
 
@@ -19,8 +20,9 @@
 
 namespace stretto::aten::detail {
 
-/// out[rows, columns] += a[rows, inner] b[inner, columns], all in row-major order. The innermost loop runs along rows
-/// of b and out, which is fast and does not change the order of any sum. O(rows * inner * columns).
+/// Adds the product of two matrices: out[rows, columns] += a[rows, inner] b[inner, columns], all in row-major order.
+/// The innermost loop runs along rows of b and out, which is fast and does not change the order of any sum. O(rows *
+/// inner * columns).
 template <class T>
 void multiply(const T* a, const T* b, T* out, std::size_t rows, std::size_t inner, std::size_t columns) {
     for (std::size_t i = 0; i < rows; ++i)
@@ -31,8 +33,8 @@ void multiply(const T* a, const T* b, T* out, std::size_t rows, std::size_t inne
         }
 }
 
-/// The products of two stacks of matrices: [n, rows, inner] times [n, inner, columns]. The call fails if shapes or
-/// types do not fit: products neither broadcast nor promote.
+/// Returns the products of two stacks of matrices: [n, rows, inner] times [n, inner, columns]. The call fails if shapes
+/// or types do not fit: products neither broadcast nor promote.
 template <class = void>
 tensor batched_product(operator_call& c, const tensor& a, const tensor& b) {
     if (a.rank() != 3 || b.rank() != 3 || a.extent(0) != b.extent(0) || a.extent(2) != b.extent(1) ||
@@ -60,7 +62,7 @@ void bmm(operator_call& c) {
     const tensor made = batched_product(c, a, b);
     if (!c.failed()) c.give(made);
 }
-/// A matrix as a stack of one.
+/// Returns a matrix as a stack of one.
 template <class = void>
 tensor as_batch(const tensor& t) {
     extents shape = t.shape(), strides = t.strides();
@@ -68,7 +70,7 @@ tensor as_batch(const tensor& t) {
     strides.insert(strides.begin(), 0);
     return t.view(shape, strides, t.offset());
 }
-/// The product of two matrices. The call fails if they do not fit.
+/// Returns the product of two matrices. The call fails if they do not fit.
 template <class = void>
 tensor product_of(operator_call& c, const tensor& a, const tensor& b) {
     const tensor made = batched_product(c, as_batch(a), as_batch(b));
@@ -81,7 +83,7 @@ void mm(operator_call& c) {
     const tensor made = product_of(c, a, b);
     if (!c.failed()) c.give(made);
 }
-/// addmm(self, a, b, beta, alpha) computes beta * self + alpha * (a b). If beta is 0, self is not read, so its NaNs do
+/// addmm(self, a, b, beta, alpha) returns beta * self + alpha * (a b). If beta is 0, self is not read, so its NaNs do
 /// not propagate.
 template <class = void>
 void addmm(operator_call& c) {
@@ -96,9 +98,10 @@ void addmm(operator_call& c) {
     });
 }
 
-/// The products of groups that are stored one after the other; offsets say where each group ends.
-///   a[rows, inner], b[groups, inner, columns]: the rows of group g times b[g]; rows after the last group are garbage
-///   a[rows, inner], b[inner, columns]: the positions of group g of the contracted dimension make [g, rows, columns]
+/// _grouped_mm(self, mat2, offs) returns the products of groups that are stored one after the other; offsets say where
+/// each group ends. With a[rows, inner] and b[groups, inner, columns], the rows of group g are multiplied by b[g]; rows
+/// after the last group are garbage. With a[rows, inner] and b[inner, columns], the positions of group g in the
+/// contracted dimension make matrix g of [groups, rows, columns].
 template <class = void>
 void grouped_mm(operator_call& c) {
     const tensor a = c.input(0, "self"), b = c.input(1, "mat2"), offs = c.input(2, "offs");

@@ -1,9 +1,11 @@
-// The interpreter itself, over a flat, numbered program; interpreter.hpp makes such a program from any graph. Every
-// node runs on all ranks before the next one does, so a collective has the data of all its ranks.
+// The interpreter itself, over a flat, numbered program; stretto/aten/interpreter.hpp makes such a program from any
+// graph. Every node runs on all ranks before the next one does, so a collective has the data of all its ranks.
 //
-// A collective moves its data when it is launched. Its result is in flight until a wait: reading it earlier fails, and
-// the wait fails if the collective's input has been written in the meantime. With a real transport such programs have
-// data races, so these are errors of the program.
+// A collective moves its data when it is launched. Its result is in flight until a wait: reading the result earlier
+// fails, and the wait fails if an operand of the collective has been written in the meantime. With a real transport
+// such programs have data races, so these are errors of the program.
+//
+// Longer than 300 lines: it is one machine, and its parts share the state of all values.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_PROGRAM_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_PROGRAM_HPP
 
@@ -43,13 +45,14 @@ struct program_node {
     std::vector<std::span<const tensor_type>> recorded;  ///< the types that the program records for each result
 };
 
-/// A program in the order in which it runs. The numbers of values are below `values`.
+/// A program in the order in which it runs. The numbers of values are less than `values`.
 struct program {
     std::vector<program_node> nodes;
     std::uint32_t values = 0;
 };
 
-/// One run of a program. It is a template only so that files which merely include it do not compile it.
+/// One run of a program. It is a template only so that files which merely include it do not compile it. The program and
+/// the options must outlive it.
 template <class = void>
 class program_run {
 public:
@@ -64,7 +67,8 @@ public:
         }
     }
 
-    /// Runs the program. `input(n)` returns the values of input node n on all ranks.
+    /// Runs the program, once. `input(n)` returns the values of input node n on all ranks. Returns the results, or the
+    /// first failure.
     template <class Input>
     [[nodiscard]] expected<interpretation, interpretation_failure> run(Input input) {
         STRETTO_ASSERT(options_.ranks > 0, "a program runs on one rank at least");
@@ -90,7 +94,7 @@ public:
 private:
     interpreted_value& value(std::size_t rank, std::uint32_t x) { return values_[rank][x]; }
 
-    /// Records why the program cannot continue, with the values that the node reads. Only the first failure counts.
+    /// Records why the program cannot continue, and the values that the node reads. Only the first failure counts.
     void fail(std::size_t rank, std::string cause, std::string hint = {}) {
         if (failed_) return;
         failed_ = true;
@@ -111,7 +115,8 @@ private:
         }
     }
 
-    /// Copies the input, so that the caller's tensors stay unchanged when the program writes in place.
+    /// Copies the input, so that the caller's tensors stay unchanged when the program writes in place. The entry shares
+    /// the storage of the copy, and so shows what the program writes into it.
     void take_input(const program_node& node, std::span<const interpreted_value> by_rank) {
         if (by_rank.size() != options_.ranks) return fail(0, "has no value for every rank");
         interpreted_entry entry{.vertex = node.vertex, .name = std::string(node.name), .written = false, .by_rank = {}};
@@ -126,6 +131,7 @@ private:
         }
         made_.inputs.push_back(std::move(entry));
     }
+    /// Records the values that an output node reads. A value in flight makes the run fail.
     void take_outputs(const program_node& node) {
         for (const std::uint32_t x : node.operands) {
             const program_node& from = program_.nodes[producer_[x]];
@@ -139,6 +145,7 @@ private:
         }
     }
 
+    /// Returns a call of the node's operator on one rank. It is valid until the next call on that rank.
     operator_call call_of(const program_node& node, std::size_t rank) {
         operator_call c;
         c.operation = node.operation;
@@ -151,6 +158,7 @@ private:
         return c;
     }
 
+    /// Runs an operator that is no collective on every rank.
     void compute(const program_node& node) {
         const operator_match found = find_operator(node.operation);
         if (!found.entry)
@@ -200,7 +208,8 @@ private:
             if (calls[k].failed()) fail(ranks[k], std::move(calls[k].cause), std::move(calls[k].hint));
         for (std::size_t k = 0; k < ranks.size() && !failed_; ++k) fly(node, ranks[k], calls[k]);
     }
-    /// Records the storages that the collective reads, and how often each had been written at the launch.
+    /// Marks the result of a collective as in flight, and records the storages that it reads and how often each had
+    /// been written at the launch.
     void fly(const program_node& node, std::size_t rank, operator_call& c) {
         interpreted_value v = std::move(c.result);
         v.in_flight = true;
@@ -210,6 +219,8 @@ private:
             for (const tensor& t : v.tensors) round_elements(t);
         settle(node, rank, std::move(v));
     }
+    /// Ends the flight of a result: the first operand of the node. Fails if a storage that the collective reads has
+    /// been written since.
     void wait(const program_node& node) {
         if (node.operands.empty()) return fail(0, "waits for nothing at all");
         for (std::size_t rank = 0; rank < options_.ranks && !failed_; ++rank) {
@@ -224,7 +235,8 @@ private:
         }
     }
 
-    /// Assigns the result of a node to the values that it defines; a node with several values has a tensor for each.
+    /// Assigns the result of a node to the values that it defines. If it defines several, each gets as many tensors as
+    /// the program records for it.
     void settle(const program_node& node, std::size_t rank, interpreted_value made) {
         if (node.recorded.size() == 1) {
             value(rank, node.first_result) = std::move(made);
@@ -241,7 +253,8 @@ private:
         }
     }
 
-    /// Compares the results of a node with the types that the program records, as strictly as the options request.
+    /// Compares the results of a node with the types that the program records, as strictly as the options request. A
+    /// number has no recorded type.
     void check_results(const program_node& node, std::size_t rank) {
         for (std::uint32_t k = 0; k < node.recorded.size() && !failed_; ++k) {
             const std::span<const tensor_type> recorded = node.recorded[k];
@@ -267,7 +280,7 @@ private:
         }
     }
 
-    /// Keeps the results of a node if keep_everything is set, and drops the values that no later node reads.
+    /// Keeps the results of a node if keep_everything is set, and drops those of its operands that no later node reads.
     void keep_or_drop(const program_node& node) {
         for (std::size_t rank = 0; rank < options_.ranks; ++rank) {
             for (std::uint32_t k = 0; options_.keep_everything && k < node.recorded.size(); ++k) {

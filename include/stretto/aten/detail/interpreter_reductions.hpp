@@ -1,5 +1,5 @@
-// Operators along dimensions: sums and extremes, running sums, softmax. Elements are taken in the order of their
-// positions, so a sum does not depend on the memory layout of its operand.
+// Operators of the interpreter along dimensions: sums and extremes, running sums, softmax. Elements are taken in the
+// order of their positions, so a sum does not depend on the memory layout of its operand.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_REDUCTIONS_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_REDUCTIONS_HPP
 
@@ -20,8 +20,8 @@
 
 namespace stretto::aten::detail {
 
-/// The dimensions that argument 1 names, as flags; all of them if it names none, or if `all` is set. There is one more
-/// flag than dimensions, because a tensor without dimensions may be reduced along dimension 0 or -1.
+/// Returns the dimensions that argument 1 names, as flags; all of them if it names none, or if `all` is set. There is
+/// one more flag than dimensions, because a tensor without dimensions may be reduced along dimension 0 or -1.
 template <class = void>
 std::vector<bool> reduced_dims(operator_call& c, std::size_t rank, bool all) {
     std::vector<bool> reduced(rank + 1, all);
@@ -33,7 +33,8 @@ std::vector<bool> reduced_dims(operator_call& c, std::size_t rank, bool all) {
 }
 
 /// Folds the elements along the reduced dimensions, computed in the class of `e` and stored as `e`. `first` gives the
-/// value to begin with, `step` adds an element, and `finish` gets the number of elements that went into each result.
+/// value to begin with, `step` adds an element, and `finish` gets the number of elements that went into each result. If
+/// `step` does not accept elements of that class, the call fails. O(elements).
 template <class First, class Step, class Finish>
 void fold(operator_call& c, const tensor& self, element_type e, const std::vector<bool>& reduced, bool keep,
           First first, Step step, Finish finish) {
@@ -64,8 +65,8 @@ void fold(operator_call& c, const tensor& self, element_type e, const std::vecto
     });
 }
 
-/// sum(self) and sum(self, dim, keepdim, dtype=). Integers and truth values are summed as i64; with a dtype, elements
-/// are converted before they are added.
+/// sum(self) and sum(self, dim, keepdim, dtype=) return sums. Integers and truth values are summed as i64; with a
+/// dtype, elements are converted before they are added.
 template <class = void>
 void sum(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -77,7 +78,7 @@ void sum(operator_call& c) {
         c, self, e, reduced, !all && c.truth(2, "keepdim", false), []<class T>(T) { return T{}; },
         []<class T>(T a, T b) { return plus(a, b); }, []<class T>(T a, std::int64_t) { return a; });
 }
-/// mean(self) and mean(self, dim, keepdim, dtype=): the sum, divided once at the end. The mean of no elements is a NaN.
+/// mean(self) and mean(self, dim, keepdim, dtype=) return the sum, divided once at the end. The mean of nothing is NaN.
 template <class = void>
 void mean(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -95,7 +96,7 @@ void mean(operator_call& c) {
             else return a;
         });
 }
-/// The largest or the smallest element; `any` and `all` are the largest and smallest truth value.
+/// amax, amin, max and min return the largest or the smallest element, as `any` and `all` do of truth values.
 template <class = void>
 void extreme(operator_call& c) {
     const tensor given = c.input(0, "self");
@@ -123,7 +124,7 @@ void extreme(operator_call& c) {
 /// Calls `f(values of one row along the dimension)`, which may change them, for every row, and adds the tensor of all
 /// rows to the results of the call. Rows come in row-major order of the dimensions with `dim` and the last one swapped;
 /// a caller with data of its own for each element must read it in that order. A tensor without dimensions is one row
-/// with one element.
+/// with one element. O(elements) and the calls of f.
 template <class T, class F>
 void along(operator_call& c, const tensor& self, std::size_t dim, element_type out, F f) {
     const tensor rows = self.rank() == 0 ? self.view({1}, {0}, self.offset()) : self;
@@ -141,7 +142,7 @@ void along(operator_call& c, const tensor& self, std::size_t dim, element_type o
     made.storage()->writes = 0;
     c.give(self.rank() == 0 ? made.view({}, {}, 0) : made);
 }
-/// Makes each element the `combine` of itself and all elements before it.
+/// Makes each element the `combine` of itself and all elements before it along the dimension.
 template <class Combine>
 void running(operator_call& c, Combine combine) {
     const tensor self = c.input(0, "self");
@@ -155,7 +156,7 @@ void running(operator_call& c, Combine combine) {
         });
     });
 }
-/// cumsum(self, dim, dtype=); integers are summed as i64.
+/// cumsum(self, dim, dtype=) returns running sums; integers are summed as i64. cumprod does the same with products.
 template <class = void>
 void cumsum(operator_call& c) {
     running(c, []<class T>(T a, T b) { return plus(a, b); });
@@ -165,7 +166,7 @@ void cumprod(operator_call& c) {
     running(c, []<class T>(T a, T b) { return times(a, b); });
 }
 
-/// prod(self) and prod(self, dim, keepdim, dtype=): over all dimensions or one. Integers are multiplied as i64.
+/// prod(self) and prod(self, dim, keepdim, dtype=) return products over all dimensions or one; integers become i64.
 template <class = void>
 void product_of(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -183,7 +184,7 @@ void product_of(operator_call& c) {
         []<class T>(T a, T b) { return times(a, b); }, []<class T>(T a, std::int64_t) { return a; });
 }
 
-/// log(exp(a) + exp(b)), computed without overflow.
+/// Returns log(exp(a) + exp(b)), computed without overflow.
 template <class = void>
 double log_of_sum(double a, double b) {
     const double top = larger(a, b);
@@ -191,6 +192,8 @@ double log_of_sum(double a, double b) {
     if (is_nan(top) || std::isinf(top)) return top;
     return top + std::log1p(std::exp(smaller(a, b) - top));
 }
+/// logcumsumexp(self, dim) returns the logarithm of the running sum of powers, and logsumexp(self, dim, keepdim) that
+/// of the sum.
 template <class = void>
 void logcumsumexp(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -219,14 +222,15 @@ void logsumexp(operator_call& c) {
         []<class T>(T a, std::int64_t) { return a; });
 }
 
-/// The largest element; minus infinity if there is none.
+/// Returns the largest element; minus infinity if there is none.
 template <class = void>
 double largest_of(const std::vector<double>& row) {
     double top = -std::numeric_limits<double>::infinity();
     for (const double x : row) top = larger(top, x);
     return top;
 }
-/// Softmax and its logarithm. The largest element is subtracted first, so that no power overflows.
+/// softmax(self, dim, dtype) and _softmax(self, dim, half_to_float) return the softmax of rows; the log_ variants
+/// return its logarithm. The largest element is subtracted first, so that no power overflows.
 template <class = void>
 void softmax(operator_call& c) {
     const bool logarithmic = c.operation.find("log_softmax") != std::string_view::npos;
@@ -245,7 +249,8 @@ void softmax(operator_call& c) {
         for (double& x : row) x = logarithmic ? x - top - shift : std::exp(x - top) / total;
     });
 }
-/// _softmax_backward_data(grad, output, dim, input_dtype), and the same for the logarithm.
+/// _softmax_backward_data(grad, output, dim, input_dtype) and _log_softmax_backward_data return the gradient from the
+/// result of the forward operator.
 template <class = void>
 void softmax_backward(operator_call& c) {
     const bool logarithmic = c.operation.starts_with("aten._log_softmax");

@@ -1,4 +1,4 @@
-// Operators on the representation of elements: rounding, signs, bits, and tests for NaN.
+// Operators of the interpreter on the representation of elements: rounding, signs, bits, and tests for NaN.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_ROUNDING_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_ROUNDING_HPP
 
@@ -14,7 +14,7 @@
 
 namespace stretto::aten::detail {
 
-/// Applies f to floats. Integers and truth values are unchanged, because they are already round.
+/// Applies f to floats. Integers and truth values stay as they are, because they are already round.
 template <class F>
 void rounded(operator_call& c, F f) {
     of_same_type(c, [&c, f]<class T>(T x) -> T {
@@ -35,7 +35,7 @@ template <class = void>
 void trunc(operator_call& c) {
     rounded(c, [](double x) { return std::trunc(x); });
 }
-/// Rounds to the nearest integer, and halves to the even one.
+/// round(self) rounds to the nearest integer, and halves to the even one.
 template <class = void>
 void round(operator_call& c) {
     rounded(c, [](double x) {
@@ -46,7 +46,7 @@ void round(operator_call& c) {
         return std::copysign(up ? below + 1 : below, x);
     });
 }
-/// -1, 0 or 1 in the type of the tensor. A NaN is neither above nor below 0, and becomes 0.
+/// sign(self) returns -1, 0 or 1 in the type of the tensor. A NaN is neither above nor below 0, so its sign is 0.
 template <class = void>
 void sign(operator_call& c) {
     of_same_type(c, [&c]<class T>(T x) -> T {
@@ -54,7 +54,8 @@ void sign(operator_call& c) {
         else return x > T{} ? T{1} : x < T{} ? T{-1} : T{};
     });
 }
-/// The complement of every bit, except that a truth value is negated: ~1 would be -2, which is true again.
+/// bitwise_not(self) returns the complement of every bit, except that a truth value is negated: ~1 would be -2, which
+/// is true again.
 template <class = void>
 void bitwise_not(operator_call& c) {
     const bool truths = c.input(0, "self").category() == element_class::truth;
@@ -63,7 +64,7 @@ void bitwise_not(operator_call& c) {
         else return c.fail("is not defined for floats"), x;
     });
 }
-/// Whether an element is a NaN; for a complex element, whether one of its two parts is.
+/// isnan(self) returns whether an element is a NaN; for a complex element, whether one of its two parts is.
 template <class = void>
 void isnan(operator_call& c) {
     const tensor self = c.input(0, "self");

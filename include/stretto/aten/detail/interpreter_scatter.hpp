@@ -1,6 +1,6 @@
-// Operators that read or write single elements at computed positions of one dimension. Elements are taken in row-major
-// order of the index, so if several are written to one place, the last one remains. A position outside the dimension
-// makes the call fail.
+// Operators of the interpreter that read or write single elements at computed positions of one dimension. Elements are
+// taken in row-major order of the index, so if several are written to one place, the last one remains. A position
+// outside the dimension makes the call fail.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_SCATTER_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_SCATTER_HPP
 
@@ -16,7 +16,7 @@
 
 namespace stretto::aten::detail {
 
-/// Copies one element, or adds it. Both tensors must have the same element type.
+/// Copies one element, or adds it. Precondition: both tensors have the same element type.
 template <class = void>
 void move_element(const tensor& to, std::int64_t to_slot, const tensor& from, std::int64_t from_slot, bool add) {
     in_class(to.category(), [&]<class T>(T) {
@@ -25,14 +25,15 @@ void move_element(const tensor& to, std::int64_t to_slot, const tensor& from, st
     });
 }
 
-/// The message for a position outside the dimension.
+/// Returns the message for a position outside the dimension.
 template <class = void>
 std::string no_such_position(std::int64_t at, std::int64_t extent) {
     return "position " + text_of(at) + " of a dimension with " + text_of(extent);
 }
 
 /// Calls `f(slot in t, slot in other)` for every element of `index`. Both slots are those at the position of the
-/// element, except that in t the element itself gives the position along `dim`.
+/// element, except that in t the element itself gives the position along `dim`. The call fails if the index does not
+/// fit into both, or names a position that does not exist. O(elements of the index).
 template <class F>
 void at_positions(operator_call& c, const tensor& t, std::size_t dim, const tensor& index, const tensor& other, F f) {
     // A tensor without dimensions is treated as if it had one of extent 1.
@@ -63,7 +64,7 @@ void at_positions(operator_call& c, const tensor& t, std::size_t dim, const tens
     });
 }
 
-/// gather(self, dim, index): the result has the shape of the index and the type of self.
+/// gather(self, dim, index) returns elements of self in the shape of the index.
 template <class = void>
 void gather(operator_call& c) {
     const tensor self = c.input(0, "self"), index = c.input(2, "index");
@@ -74,8 +75,8 @@ void gather(operator_call& c) {
                  [&](std::int64_t slot, std::int64_t to) { move_element(made, to, self, slot, false); });
     if (!c.failed()) c.give(made);
 }
-/// scatter(self, dim, index, src or value) and scatter_add. `src` must have the type of self; a value is converted to
-/// it.
+/// scatter(self, dim, index, src or value) and scatter_add(self, dim, index, src) return a copy of self into which
+/// elements are written, or to which they are added. `src` must have the type of self; a value is converted to it.
 template <class = void>
 void scatter(operator_call& c) {
     const bool add = c.operation.starts_with("aten.scatter_add");
@@ -93,7 +94,7 @@ void scatter(operator_call& c) {
     made.storage()->writes = 0;
     if (!c.failed()) c.give(made);
 }
-/// deterministic_scatter_add(out, index, src), which is out.scatter_add(0, index, src).
+/// deterministic_scatter_add(out, index, src) returns out.scatter_add(0, index, src).
 template <class = void>
 void scatter_add_rows(operator_call& c) {
     const tensor self = c.input(0, "out"), index = c.input(1, "index"), source = c.input(2, "src");

@@ -1,5 +1,6 @@
-// Rules that operators share: broadcasting, the element type of a result, and rounding. These are the framework's
-// rules, because a captured program records the types that follow from them, and the interpreter checks each result.
+// Rules that operators of the interpreter share: broadcasting, the element type of a result, and rounding. These are
+// the framework's rules, because a captured program records the types that follow from them, and the interpreter checks
+// each result.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_SHAPES_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_SHAPES_HPP
 
@@ -19,7 +20,7 @@
 
 namespace stretto::aten::detail {
 
-/// The shape that both shapes broadcast to, aligned at the last dimension. The call fails if there is none.
+/// Returns the shape to which both shapes broadcast, aligned at the last dimension. The call fails if there is none.
 template <class = void>
 extents broadcast(operator_call& c, std::span<const std::int64_t> a, std::span<const std::int64_t> b) {
     extents shape(a.size() > b.size() ? a.size() : b.size(), 1);
@@ -33,8 +34,8 @@ extents broadcast(operator_call& c, std::span<const std::int64_t> a, std::span<c
     return shape;
 }
 
-/// A view of t with that shape, in which dimensions that t does not have, or has with extent 1, are repeated: their
-/// stride is 0. Precondition: the shape comes from broadcast() with that of t.
+/// Returns a view of t with that shape, in which dimensions that t does not have, or has with extent 1, are repeated:
+/// their stride is 0. Precondition: t broadcasts to the shape.
 template <class = void>
 tensor expanded(const tensor& t, extents shape) {
     extents strides(shape.size(), 0);
@@ -43,8 +44,8 @@ tensor expanded(const tensor& t, extents shape) {
     return t.view(std::move(shape), std::move(strides), t.offset());
 }
 
-/// The result type of arithmetic on two element types: the one of the higher class; within a class the wider one, or a
-/// type that holds both if two different types have the same width.
+/// Returns the result type of arithmetic on two element types: the one of the higher class; within a class the wider
+/// one, or a type that holds both if two different types have the same width.
 template <class = void>
 element_type promoted(element_type a, element_type b) noexcept {
     if (a == b) return a;
@@ -62,9 +63,9 @@ element_type promoted(element_type a, element_type b) noexcept {
     return size_of(a) > size_of(b) ? a : b;
 }
 
-/// The element type of a result. Tensors with dimensions decide among themselves; tensors without dimensions, and then
-/// numbers, count only if they are of a higher class: a bf16 tensor times an f32 scalar is bf16, an i64 tensor times
-/// 0.5 is f32.
+/// Returns the element type of a result. Tensors with dimensions decide among themselves; tensors without dimensions,
+/// and then numbers, count only if they are of a higher class: a bf16 tensor times an f32 scalar is bf16, an i64 tensor
+/// times 0.5 is f32.
 template <class = void>
 element_type result_type(std::span<const mixed_operand> operands) noexcept {
     element_type best = element_type::boolean;
@@ -86,9 +87,9 @@ element_type result_type(std::span<const mixed_operand> operands) noexcept {
     return best;
 }
 
-/// The nearest number that an element type can hold, ties to even. An f64 is unchanged. Below the normal numbers of
-/// f16 and bf16 the distance between neighbours is constant (gradual underflow), so the exponent is bounded from below.
-/// Values that round beyond the largest number become infinite.
+/// Returns the nearest number that an element type can hold, ties to even. An f64 is unchanged. Below the normal
+/// numbers of f16 and bf16 the distance between neighbours is constant (gradual underflow), so the exponent is bounded
+/// from below. Values that round beyond the largest number become infinite.
 template <class = void>
 double rounded(double x, element_type e) noexcept {
     if (e == element_type::f64 || e == element_type::c128) return x;
@@ -128,7 +129,8 @@ void round_elements(const tensor& t) {
     t.storage()->writes = before;
 }
 
-/// A tensor of these elements in row-major order.
+/// Returns a tensor of these elements in row-major order. It counts as never written. Precondition: there are as many
+/// values as the shape has elements.
 template <class T>
 tensor made_of(element_type element, extents shape, std::span<const T> values) {
     tensor made(element, std::move(shape));
@@ -137,14 +139,14 @@ tensor made_of(element_type element, extents shape, std::span<const T> values) {
     return made;
 }
 
-/// The float type of a function of floats: integers become f32.
+/// Returns the type of the result of a function of floats: integers become f32.
 template <class = void>
 element_type float_type(element_type e) noexcept {
     return class_of(e) <= element_class::integer ? element_type::f32 : e;
 }
 
-/// A tensor that represents uninitialized memory: floats are NaN and integers are invalid positions, so that a read of
-/// them shows. A truth value has no invalid element; it is true.
+/// Returns a tensor that represents uninitialised memory: floats are NaN and integers are invalid positions, so that a
+/// read of them is noticed. A truth value has no invalid element, so it is true.
 template <class = void>
 tensor garbage(element_type element, extents shape) {
     tensor made(element, std::move(shape));
@@ -155,7 +157,7 @@ tensor garbage(element_type element, extents shape) {
     return made;
 }
 
-/// Makes the call fail if an extent is negative.
+/// Makes the call fail if an extent is negative, and replaces such extents by 0.
 template <class = void>
 void check_shape(operator_call& c, extents& shape) {
     for (std::int64_t& e : shape) {

@@ -1,4 +1,4 @@
-// Operators that pad or crop the ends of dimensions, or rotate all entries.
+// Operators of the interpreter that pad or crop the ends of dimensions, or rotate all entries.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_SHIFTS_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_SHIFTS_HPP
 
@@ -13,8 +13,9 @@
 
 namespace stretto::aten::detail {
 
-/// constant_pad_nd(self, pad, value): `pad` has two numbers for each dimension, the last dimension first: how many
-/// entries are added before and after the existing ones. A negative number removes entries.
+/// constant_pad_nd(self, pad, value) adds entries before and after the existing ones. `pad` has two numbers for each
+/// dimension, the last dimension first: how many entries are added before, and how many after. A negative number
+/// removes entries.
 template <class = void>
 void constant_pad(operator_call& c) {
     tensor inside = c.input(0, "self");
@@ -23,6 +24,7 @@ void constant_pad(operator_call& c) {
     if (pad.size() % 2 != 0 || pad.size() / 2 > inside.rank()) c.fail("pads dimensions that there are not");
     if (c.failed()) return;
     extents shape = inside.shape();
+    // Entries are removed first. What remains is then copied to its place in a tensor full of `value`.
     for (std::size_t k = 0; k < pad.size(); k += 2) {
         const std::size_t d = inside.rank() - 1 - k / 2;
         shape[d] += pad[k] + pad[k + 1];
@@ -40,8 +42,8 @@ void constant_pad(operator_call& c) {
     made.storage()->writes = 0;
     c.give(made);
 }
-/// roll(self, shifts, dims): entries that leave a dimension at its end enter again at its beginning. Without
-/// dimensions all elements form one row.
+/// roll(self, shifts, dims) moves entries along a dimension; those that leave it at its end enter again at its
+/// beginning. Without dimensions all elements form one row.
 template <class = void>
 void roll(operator_call& c) {
     const tensor self = c.input(0, "self");

@@ -1,5 +1,6 @@
-// Operators that sort, and histograms. Every sort is stable here, even where the framework does not promise it: among
-// the results that the framework allows, the interpreter always chooses the same.
+// Operators of the interpreter that sort or select extremes with their positions, and histograms. Every sort is stable
+// here, even where the framework does not promise it: among the results that the framework allows, the interpreter
+// always chooses the same.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_SORTING_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_SORTING_HPP
 
@@ -35,8 +36,9 @@ void sort_stably(std::vector<std::int64_t>& positions, Before before) {
         positions.swap(merged);
     }
 }
-/// Sorts rows, and returns the sorted values and their positions: the first `count` of each row, or all if `count` is
-/// negative. A NaN counts as the largest element; equal elements stay in the order of their positions.
+/// Sorts the rows along a dimension, and returns the sorted values and their positions: the first `count` of each row,
+/// or all if `count` is negative. A NaN counts as the largest element; equal elements stay in the order of their
+/// positions.
 template <class = void>
 void sorted(operator_call& c, const tensor& self, std::size_t dim, bool descending, std::int64_t count) {
     in_class(self.category(), [&]<class T>(T) {
@@ -66,7 +68,7 @@ void sorted(operator_call& c, const tensor& self, std::size_t dim, bool descendi
     for (tensor& made : c.result.tensors)
         if (count >= 0 && made.rank() > 0) made = narrowed(made, dim, 0, count).cloned();
 }
-/// sort gives values and positions, argsort the positions alone.
+/// sort returns values and positions, and argsort only the positions.
 template <class = void>
 void sort(operator_call& c) {
     const bool stable = c.operation == "aten.sort.stable";
@@ -78,7 +80,7 @@ void sort(operator_call& c) {
     if (!c.failed()) sorted(c, self, dim, descending, -1);
     if (c.operation.starts_with("aten.argsort") && !c.failed()) c.result.tensors.erase(c.result.tensors.begin());
 }
-/// topk(self, k, dim, largest): the k largest or smallest elements of each row, in order, and their positions.
+/// topk(self, k, dim, largest) returns the k largest or smallest elements of each row, in order, and their positions.
 template <class = void>
 void topk(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -97,8 +99,9 @@ void topk(operator_call& c) {
     transposed(c.result.tensors[1], dim, self.rank() - 1).assign<std::int64_t>(at);
 }
 
-/// The largest or smallest element of every row, and the first position where it occurs; argmax and argmin return only
-/// the position.
+/// max(self, dim, keepdim) and min return the largest or smallest element of every row, and the first position where it
+/// occurs; argmax and argmin return only the position, and without a dimension that among all elements. A NaN counts as
+/// the extreme.
 template <class = void>
 void extreme_of_rows(operator_call& c) {
     const bool only_where = c.operation.starts_with("aten.arg");
@@ -142,9 +145,9 @@ void extreme_of_rows(operator_call& c) {
     give(positions);
 }
 
-/// histc(self, bins, min, max): the number of elements in each of several intervals of equal width; the last interval
-/// includes both of its ends. Elements outside count nowhere, nor do those that are not a number. If min and max are
-/// the same, the elements give the bounds, and if these are the same too, the interval is widened by 1 on both sides.
+/// histc(self, bins, min, max) returns the number of elements in each of several intervals of equal width; the last
+/// interval includes both of its ends. Elements outside, and NaNs, are not counted. If min and max are the same, the
+/// elements give the bounds, and if these are the same too, the interval is widened by 1 on both sides.
 template <class = void>
 void histc(operator_call& c) {
     const tensor self = c.input(0, "self");

@@ -1,4 +1,4 @@
-// Operators on the elements of one tensor, their gradients, and copies.
+// Operators of the interpreter on the elements of one tensor, their gradients, and copies.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_UNARY_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_UNARY_HPP
 
@@ -15,8 +15,8 @@
 
 namespace stretto::aten::detail {
 
-/// Applies a function of floats to every element. Integers and truth values become f32 first, as in the framework; a
-/// function of T instead, which keeps integers, goes through of_same_type().
+/// Applies a function of floats to every element. Integers and truth values become f32 first, as in the framework. A
+/// function that keeps integers goes through of_same_type() instead.
 template <class F>
 void of_float(operator_call& c, F f) {
     const tensor self = c.input(0, "self");
@@ -26,7 +26,8 @@ void of_float(operator_call& c, F f) {
     for (double& k : x) k = f(k);
     c.give(made_of<double>(float_type(self.element()), self.shape(), x));
 }
-/// The logistic function, without special cases: for a large negative x the power is infinite and the quotient 0.
+/// Returns the logistic function of x. It needs no special cases: for a very negative x the power is infinite and the
+/// quotient 0.
 template <class = void>
 double logistic(double x) {
     return 1 / (1 + std::exp(-x));
@@ -89,7 +90,7 @@ template <class = void>
 void log2(operator_call& c) {
     of_float(c, [](double x) { return std::log2(x); });
 }
-/// Applies f to every element in the class of the tensor; the result has its element type.
+/// Applies f to every element in the class of the tensor; the result has the element type of the tensor.
 template <class F>
 void of_same_type(operator_call& c, F f) {
     const tensor self = c.input(0, "self");
@@ -117,7 +118,7 @@ void abs(operator_call& c) {
         else return c.fail("is not defined for complex numbers here"), x;
     });
 }
-/// What is not a number stays so, which `x > 0 ? x : 0` would turn into 0.
+/// relu(self) returns the larger of an element and 0. A NaN stays a NaN, whereas `x > 0 ? x : 0` would turn it into 0.
 template <class = void>
 void relu(operator_call& c) {
     of_same_type(c, [&c]<class T>(T x) -> T {
@@ -125,7 +126,8 @@ void relu(operator_call& c) {
         else return larger(x, T{});
     });
 }
-/// Whether an element is 0, as bool. Reading every element as a complex number covers all classes at once.
+/// logical_not(self) returns whether an element is 0, as bool. Reading every element as a complex number covers all
+/// classes at once.
 template <class = void>
 void logical_not(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -135,9 +137,9 @@ void logical_not(operator_call& c) {
     c.give(made_of<std::int64_t>(element_type::boolean, self.shape(), truths));
 }
 
-/// The gradient of an elementwise function: f(g, x) of the gradient g of the result and of what the forward operator
-/// has kept. That is its result y for sigmoid and tanh, whose derivatives are simplest in y, and its operand for the
-/// others.
+/// Computes the gradient of an elementwise function: f(g, x), where g is the gradient of the result and x is what the
+/// forward operator has kept. That is its result for sigmoid and tanh, whose derivatives are simplest in terms of the
+/// result, and its operand for the others.
 template <class F>
 void gradient(operator_call& c, F f) {
     const mixed_operand operands[] = {c.input_or_number(0, "grad_output"), c.input_or_number(1, "self")};
@@ -164,17 +166,17 @@ void silu_backward(operator_call& c) {
         return g * s * (1 + x * (1 - s));
     });
 }
-/// The gradient of relu, with x its operand or its result, which agree in what is above the threshold. The comparison
-/// is this way around so that g passes where x is not a number.
+/// threshold_backward(grad, x, threshold) returns the gradient of relu. `x` may be its operand or its result, because
+/// both are above the threshold in the same places. The comparison is written so that g passes where x is a NaN.
 template <class = void>
 void threshold_backward(operator_call& c) {
     const double threshold = c.real(2, "threshold", 0);
     gradient(c, [threshold](double g, double x) { return x <= threshold ? 0.0 : g; });
 }
 
-/// A copy, with another element type if one is named. Which device, layout and memory format it is to have makes no
-/// difference here, so those arguments are not read. `dtype` is positional in two operators and can only be named in
-/// the others, where the second positional argument is something else.
+/// Returns a copy, with another element type if one is named. Device, layout and memory format make no difference here,
+/// so those arguments are not read. `dtype` is positional in two operators and can only be named in the others, where
+/// the second positional argument is something else.
 template <class = void>
 void copied(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -182,14 +184,14 @@ void copied(operator_call& c) {
     const element_type e = c.element(positional ? 1 : c.positional.size(), "dtype", self.element());
     if (!c.failed()) c.give(self.converted(e));
 }
-/// A copy in other memory, of which nothing shows here.
+/// Returns a copy in other memory. The interpreter has only one memory, so this is a plain copy.
 template <class = void>
 void moved(operator_call& c) {
     const tensor self = c.input(0, "tensor");
     if (!c.failed()) c.give(self.converted(self.element()));
 }
-/// copy(self, src): the second operand in the shape and type of the first, into which it is written. It may be
-/// broadcast, but self may not, because it is memory.
+/// copy(self, src) returns the second operand in the shape and type of the first, into which copy_ writes it. `src` may
+/// be broadcast, but self may not, because it is memory.
 template <class = void>
 void copy_into(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -199,7 +201,8 @@ void copy_into(operator_call& c) {
     if (shape != self.shape()) c.fail(text_of(from.value) + " does not fit into " + text_of(self));
     if (!c.failed()) c.give(expanded(from.value, shape).converted(self.element()));
 }
-/// fill(self, value) and zero(self). Only the shape and the type of self count, and so self may hold garbage.
+/// fill(self, value) and zero(self) return a constant in the shape and type of self. They do not read its elements, so
+/// self may hold garbage.
 template <class = void>
 void fill(operator_call& c) {
     const tensor self = c.input(0, "self");

@@ -1,9 +1,9 @@
-// Operators that only look at storage differently. Their results share the storage of their operand, so that writing in
-// place is seen by all of them, as in the framework.
+// Operators of the interpreter that only view storage differently. Their results share the storage of their operand, so
+// that all of them see a write in place, as in the framework.
 //
-// A new shape that no strides can express makes a copy. In the framework only reshape does that, and view fails; a
-// captured program holds no view that failed, so the two are one here. Strides along dimensions of extent 1 never
-// matter, and are anything.
+// A new shape that no strides can express makes a copy. In the framework only reshape does that, and view fails; but a
+// captured program has no view that failed, so both are one operator here. Strides along dimensions of extent 1 have
+// arbitrary values, which nothing reads.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_VIEWS_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_VIEWS_HPP
 
@@ -20,7 +20,7 @@
 namespace stretto::aten::detail {
 
 /// Finds the strides with which t has another shape without a copy; returns false if there are none. Runs of dimensions
-/// of t that follow each other in memory without a gap are cut anew.
+/// of t that follow each other in memory without a gap are divided anew. O(dimensions of both shapes).
 template <class = void>
 bool strides_for(const tensor& t, const extents& shape, extents& strides) {
     strides.assign(shape.size(), t.is_complex() ? 2 : 1);
@@ -42,7 +42,8 @@ bool strides_for(const tensor& t, const extents& shape, extents& strides) {
     return true;
 }
 
-/// t with another shape that has as many elements.
+/// Returns t with another shape: a view if possible, otherwise a copy. Precondition: the shape has as many elements as
+/// t.
 template <class = void>
 tensor reshaped(const tensor& t, extents shape) {
     extents strides;
@@ -52,7 +53,8 @@ tensor reshaped(const tensor& t, extents shape) {
     return copy.view(std::move(shape), std::move(strides), 0);
 }
 
-/// A shape argument in which one extent may be -1, which stands for what remains.
+/// Returns a shape argument in which one extent may be -1, which stands for what remains of `elements`. The call fails
+/// if the shape does not have as many elements.
 template <class = void>
 extents completed(operator_call& c, extents shape, std::int64_t elements) {
     std::int64_t known = 1, open = 0;
@@ -70,14 +72,14 @@ void view(operator_call& c) {
     extents shape = completed(c, c.integers(1, "size"), self.elements());
     if (!c.failed()) c.give(reshaped(self, std::move(shape)));
 }
-/// alias(self) and detach(self): without gradients to stop, a detached tensor is the tensor.
+/// alias(self) and detach(self) return the tensor itself: the interpreter has no gradients to detach.
 template <class = void>
 void alias(operator_call& c) {
     tensor self = c.input(0, "self");
     if (!c.failed()) c.give(std::move(self));
 }
-/// expand(self, size): dimensions of extent 1, and new leading ones, are repeated without a copy. An extent of -1
-/// stands for that of self, which a new dimension does not have.
+/// expand(self, size) repeats dimensions of extent 1, and new leading ones, without a copy. An extent of -1 stands for
+/// that of self, which a new dimension does not have.
 template <class = void>
 void expand(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -92,7 +94,7 @@ void expand(operator_call& c) {
     if (!c.failed()) c.give(expanded(self, std::move(shape)));
 }
 
-/// t with its dimensions in another order.
+/// Returns t with its dimensions in another order: dimension k of the result is dimension order[k] of t.
 template <class = void>
 tensor permuted(const tensor& t, const std::vector<std::size_t>& order) {
     extents shape, strides;
@@ -102,7 +104,7 @@ tensor permuted(const tensor& t, const std::vector<std::size_t>& order) {
     }
     return t.view(std::move(shape), std::move(strides), t.offset());
 }
-/// permute(self, dims): dimension k of the result is dimension dims[k] of self.
+/// permute(self, dims) makes dimension dims[k] of self dimension k of the result.
 template <class = void>
 void permute(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -116,6 +118,7 @@ void permute(operator_call& c) {
     if (order.size() != self.rank()) c.fail("does not name every dimension");
     if (!c.failed()) c.give(permuted(self, order));
 }
+/// Returns t with two dimensions exchanged.
 template <class = void>
 tensor transposed(const tensor& t, std::size_t a, std::size_t b) {
     std::vector<std::size_t> order(t.rank());
@@ -129,7 +132,7 @@ void transpose(operator_call& c) {
                       b = c.wrapped(c.integer(2, "dim1"), self.rank());
     if (!c.failed()) c.give(transposed(self, a, b));
 }
-/// t(self): a matrix transposed; with fewer dimensions, the tensor itself.
+/// t(self) transposes a matrix; a tensor with fewer dimensions stays as it is.
 template <class = void>
 void t(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -137,7 +140,7 @@ void t(operator_call& c) {
     if (!c.failed()) c.give(self.rank() < 2 ? self : transposed(self, 0, 1));
 }
 
-/// Reverses the order of all dimensions.
+/// numpy_T(self) reverses the order of all dimensions.
 template <class = void>
 void reversed_dims(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -146,7 +149,7 @@ void reversed_dims(operator_call& c) {
                      self.offset()));
 }
 
-/// squeeze(self) and squeeze(self, dims): removes dimensions of extent 1. Dimensions that are named and have another
+/// squeeze(self) and squeeze(self, dims) remove dimensions of extent 1. Dimensions that are named and have another
 /// extent stay, without an error.
 template <class = void>
 void squeeze(operator_call& c) {
@@ -162,7 +165,7 @@ void squeeze(operator_call& c) {
     }
     if (!c.failed()) c.give(self.view(std::move(shape), std::move(strides), self.offset()));
 }
-/// unsqueeze(self, dim): the dimension is counted in the result, which has one more.
+/// unsqueeze(self, dim) adds a dimension of extent 1. `dim` refers to the result, which has one dimension more.
 template <class = void>
 void unsqueeze(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -173,7 +176,8 @@ void unsqueeze(operator_call& c) {
     if (!c.failed()) c.give(self.view(std::move(shape), std::move(strides), self.offset()));
 }
 
-/// `count` positions of a dimension, beginning with `first` and `step` apart.
+/// Returns a view of `count` positions of a dimension, beginning with `first` and `step` apart. Precondition: the
+/// positions exist.
 template <class = void>
 tensor narrowed(const tensor& t, std::size_t dim, std::int64_t first, std::int64_t count, std::int64_t step = 1) {
     extents shape = t.shape(), strides = t.strides();
@@ -182,11 +186,12 @@ tensor narrowed(const tensor& t, std::size_t dim, std::int64_t first, std::int64
     strides[dim] *= step;
     return t.view(std::move(shape), std::move(strides), offset);
 }
-/// Where a slice begins, and how many positions it has. Bounds are cut to the extent, and count from the end if
-/// negative.
+/// Where a slice begins, how many positions it has, and how far apart they are.
 struct slice_bounds {
     std::int64_t first = 0, count = 0, step = 1;
 };
+/// Reads arguments k to k + 2: start, end and step. Start and end are limited to the extent, and count from the end if
+/// negative.
 template <class = void>
 slice_bounds bounds_of_slice(operator_call& c, std::size_t k, std::int64_t extent) {
     const auto within = [extent](std::int64_t at) {
@@ -204,6 +209,7 @@ slice_bounds bounds_of_slice(operator_call& c, std::size_t k, std::int64_t exten
     b.count = end > b.first ? (end - b.first + b.step - 1) / b.step : 0;
     return b;
 }
+/// slice(self, dim, start, end, step) returns a view of positions of a dimension.
 template <class = void>
 void slice(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -213,7 +219,8 @@ void slice(operator_call& c) {
     const slice_bounds b = bounds_of_slice(c, 2, self.extent(dim));
     if (!c.failed()) c.give(narrowed(self, dim, b.first, b.count, b.step));
 }
-/// narrow(self, dim, start, length). Unlike a slice it does not cut its bounds to the extent, but fails.
+/// narrow(self, dim, start, length) returns a view of neighbouring positions. Unlike a slice, it fails if they do not
+/// all exist.
 template <class = void>
 void narrow(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -228,7 +235,7 @@ void narrow(operator_call& c) {
                       text_of(self));
     c.give(narrowed(self, dim, first, count));
 }
-/// One position of a dimension, which the result does not have any more.
+/// Returns a view of one position of a dimension, without that dimension.
 template <class = void>
 tensor selected(const tensor& t, std::size_t dim, std::int64_t at) {
     extents shape = t.shape(), strides = t.strides();

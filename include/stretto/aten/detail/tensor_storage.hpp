@@ -1,4 +1,5 @@
-// What tensors are made of: classes of elements, shared storage, and the walk over its slots.
+// The parts of which tensors (stretto/aten/tensor.hpp) are made: classes of elements, shared storage, and the walk over
+// its slots.
 #ifndef STRETTO_ATEN_DETAIL_TENSOR_STORAGE_HPP
 #define STRETTO_ATEN_DETAIL_TENSOR_STORAGE_HPP
 
@@ -12,8 +13,8 @@
 
 namespace stretto::aten {
 
-/// The kind of arithmetic that an element takes part in. The classes ascend: an operation on two is done in the later
-/// one.
+/// The kind of arithmetic in which an element takes part. The classes ascend: an operation on two classes is done in
+/// the later one.
 enum class element_class : std::uint8_t {
     truth,
     integer,
@@ -21,7 +22,7 @@ enum class element_class : std::uint8_t {
     complex
 };
 
-/// The class of an element type; `other` counts as real.
+/// Returns the class of an element type; `other` counts as real.
 [[nodiscard]] constexpr element_class class_of(element_type e) noexcept {
     switch (e) {
         case element_type::boolean:
@@ -40,7 +41,7 @@ enum class element_class : std::uint8_t {
     }
 }
 
-/// A complex number; <complex> would bring streams along.
+/// A complex number. std::complex is not used, because <complex> would include streams.
 struct complex_number {
     double re = 0;
     double im = 0;
@@ -60,8 +61,8 @@ struct tensor_storage {
     std::uint64_t writes = 0;            ///< how often it has been written in place
 };
 
-/// Owns storage together with all its copies, by counting them. It must not be shared between threads; <memory> would
-/// cost more to include than this whole header.
+/// A handle that owns storage together with all its copies, by counting them. It must not be shared between threads.
+/// std::shared_ptr is not used, because <memory> would cost more to include than this whole header.
 class storage_handle {
 public:
     storage_handle() : held_(new counted) {}
@@ -93,17 +94,16 @@ namespace detail {
 
 using extents = std::vector<std::int64_t>;
 
-/// The number of elements of a shape.
+/// Returns the number of elements of a shape.
 inline std::int64_t product(std::span<const std::int64_t> shape) noexcept {
     std::int64_t n = 1;
     for (std::int64_t e : shape) n *= e;
     return n;
 }
 
-/// Calls `f(slot)` for every element in row-major order.
-/// Rows along the last dimension are walked by an inner loop; an odometer over the other dimensions keeps the slot
-/// where the row begins, so that no slot is computed by multiplying out a position. A stride may be 0, and then a slot
-/// comes up once for each position that shares it. O(elements).
+/// Calls `f(slot)` for every element in row-major order. O(elements). Rows along the last dimension are walked by an
+/// inner loop; an odometer over the other dimensions keeps the slot where the row begins, so that no slot is computed
+/// by multiplying out a position. A stride may be 0; then a slot comes up once for each position that shares it.
 template <class F>
 void for_each_slot(std::span<const std::int64_t> shape, std::span<const std::int64_t> strides, std::int64_t offset,
                    F f) {
@@ -125,7 +125,7 @@ void for_each_slot(std::span<const std::int64_t> shape, std::span<const std::int
     }
 }
 
-/// A float as an integer, rounded towards zero; a float that no integer can hold becomes the smallest integer.
+/// Returns a float as an integer, rounded towards zero; the smallest integer if no integer can hold it.
 inline std::int64_t truncated(double x) noexcept {
     constexpr double bound = 9223372036854775808.0;  // 2^63
     return x >= -bound && x < bound ? static_cast<std::int64_t>(x) : std::numeric_limits<std::int64_t>::min();
