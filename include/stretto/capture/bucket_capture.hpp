@@ -1,5 +1,5 @@
-// A captured step in buckets, in one call: planned, verified, and written as a capture by the conventions of
-// stretto-graph. Needs simdjson.
+// Merges collectives of a captured step into buckets, in one call: the change is planned, verified, and written as a
+// capture by the conventions of stretto-graph. Needs simdjson.
 #ifndef STRETTO_CAPTURE_BUCKET_CAPTURE_HPP
 #define STRETTO_CAPTURE_BUCKET_CAPTURE_HPP
 
@@ -34,7 +34,8 @@ namespace stretto {
 /// Narrows a choice to what a capture allows: collectives that are called by the same operator, are whole, and send a
 /// whole value. The parts of a chunked collective were separated on purpose, and a bucket or a collective of a sum is
 /// already a merged one. A pack may absorb a cast that the format allows, unless it was chunked. The step and the
-/// choice must outlive this object. O(log operators) per start.
+/// choice must outlive this object. O(V log operators) to construct; each call takes O(log operators), plus what the
+/// choice takes. Precondition: the labels of the choice, times the number of operators, fit in 32 bits.
 template <class Choose>
 class capture_bucket_choice {
 public:
@@ -60,14 +61,15 @@ public:
     }
 
 private:
-    /// Whether it recombines the parts of a value: the format identifies such a value by the operands of its sum or
-    /// concatenation, whereas a pack refers to its operands only by name.
+    /// Returns whether v recombines the parts of a value. The format identifies such a value by the operands of its sum
+    /// or concatenation, whereas a pack refers to its operands only by name.
     [[nodiscard]] bool is_joined(std::uint32_t v) const {
         if (step_->field(v, "chunk")) return false;
         for (std::uint32_t x : step_->inputs(v))
             if (step_->field(x, "chunk")) return true;
         return false;
     }
+    /// Returns whether v is a cast of a whole value that a pack may absorb.
     [[nodiscard]] bool is_cast(std::uint32_t v) const {
         if (!detail::is_cast(step_->op(v)) || step_->field(v, "chunk")) return false;
         for (std::uint32_t x : step_->inputs(v))
@@ -80,7 +82,7 @@ private:
     std::map<std::string_view, std::uint32_t> operators_;
 };
 
-/// The tags of a captured step, from the inferred roles of its inputs.
+/// Returns what the collectives of a captured step are for, from the inferred roles of its inputs.
 [[nodiscard]] inline traffic_tags<capture_view> traffic_of(const capture& step) {
     const capture_view view{&step};
     const capture_op_model ops{&step};
@@ -89,7 +91,8 @@ private:
 
 namespace detail {
 
-/// The plan, or the verifier's finding, which would be a defect of the planner and names the node.
+/// Returns the plan if the verifier finds nothing. A finding would be a defect of the planner; the error names the
+/// node.
 [[nodiscard]] inline expected<capture_bucket_plan, diagnostic> verified(const capture& step,
                                                                         const capture_call_model& ops,
                                                                         capture_bucket_plan plan) {
@@ -101,6 +104,7 @@ namespace detail {
                                     "this is a defect of stretto: please report the step"));
 }
 
+/// Returns the error for limits that leave no room for a bucket.
 [[nodiscard]] inline diagnostic no_room_for_buckets(bucket_obstacle why) {
     return fault_of_step("buckets", "cannot be made: " + std::string(explain(why)),
                          "limits of bytes, members, time and open buckets are positive");
@@ -108,8 +112,9 @@ namespace detail {
 
 }  // namespace detail
 
-/// Plans and verifies. It fails if a limit is zero, or if the verifier finds something, which would be a defect of the
-/// planner; the error names the node. O(text of starts) besides the two calls.
+/// Plans buckets for the collectives that `choose` labels alike, and verifies the plan. It fails if a limit is zero, or
+/// if the verifier finds something, which would be a defect of the planner; the error names the node. O(text of starts)
+/// besides the two calls.
 template <class Choose>
 [[nodiscard]] expected<capture_bucket_plan, diagnostic> plan_capture_buckets(const capture& step,
                                                                              const capture_tensors& tensors,
@@ -124,9 +129,10 @@ template <class Choose>
     return detail::verified(step, ops, *std::move(plan));
 }
 
-/// Searches and verifies: of the buckets that were tried, returns those with which a captured step is fastest, and its
-/// schedule; nothing if nothing fits. It fails if a limit is zero, if the step cannot be made a task graph, or if the
-/// verifier finds something. O(text of starts) besides search_buckets and verify_buckets.
+/// Searches for buckets, and verifies the plan that it returns: of those that were tried, the one with which the step
+/// is fastest, with its schedule; nothing if nothing fits the memory limit. It fails if a limit is zero, if the step
+/// cannot be made a task graph, or if the verifier finds something. O(text of starts) besides search_buckets and
+/// verify_buckets.
 template <class Choose>
 [[nodiscard]] expected<std::optional<scheduled_bucket_plan<std::uint32_t, std::uint32_t>>, diagnostic>
 search_capture_buckets(const capture& step, const capture_tensors& tensors, const Choose& choose,
@@ -149,8 +155,8 @@ search_capture_buckets(const capture& step, const capture_tensors& tensors, cons
     return best;
 }
 
-/// The step with the plan carried out; the step itself if the plan is empty. Precondition: plan_capture_buckets made
-/// the plan for this step. O(text).
+/// Returns the step with the plan carried out, or the step itself if the plan is empty. Precondition:
+/// plan_capture_buckets or search_capture_buckets made the plan for this step. O(text).
 [[nodiscard]] inline expected<capture, diagnostic> bucketed(const capture& step, const capture_tensors& tensors,
                                                             const capture_bucket_plan& plan) {
     if (plan.empty()) return step;

@@ -1,6 +1,7 @@
-// A captured training step (stretto-graph, version 1) in memory: the kind, operands, costs and allocations of every
-// node, and the rest of its JSON as text. It is immutable and always well formed: only read_capture(), parse_capture()
-// and capture_builder create one, and they check everything that the accessors below promise.
+// A capture is a training step in memory, as files in the format stretto-graph, version 1, describe it: the kind,
+// operands, costs and allocations of every node, and the rest of the JSON as text. It is immutable and always well
+// formed: only read_capture(), parse_capture() and capture_builder create one, and they check everything that the
+// accessors below promise.
 //
 // One buffer owns all text; names and fields are slices of it. There is one record per node, and one flat pool of node
 // numbers for each of inputs, aliases, writes and readers. A node is identified by its position in program order.
@@ -44,8 +45,8 @@ struct capture_group {
     friend bool operator==(const capture_group&, const capture_group&) = default;
 };
 
-/// The durations of one collective on the group of that name. Payloads ascend strictly, and there is at least one
-/// point.
+/// The durations of one collective on the group of that name, as points of payload in bytes and time in nanoseconds.
+/// Payloads ascend strictly, and there is at least one point.
 struct collective_cost_table {
     std::string group;
     collective_kind collective = collective_kind::other;
@@ -62,7 +63,8 @@ struct capture_costs {
     friend bool operator==(const capture_costs&, const capture_costs&) = default;
 };
 
-/// A symbolic extent, and the value with which shapes, bytes and durations were computed.
+/// A symbol that occurs in symbolic extents, and the value with which shapes, bytes and durations were computed. Unlike
+/// an extent, it may be negative.
 struct capture_symbol {
     std::string name;
     std::int64_t value = 0;
@@ -77,6 +79,7 @@ struct text_slice {
     std::uint32_t length = 0;
 };
 
+/// The key and the value of a json_field.
 struct field_slices {
     text_slice key;
     text_slice text;
@@ -107,6 +110,7 @@ struct hashed_name {
     std::uint32_t node = 0;
 };
 
+/// Returns the 64-bit FNV-1a hash of a name. read_calls() uses it for logical ids, so it must be the same on all ranks.
 inline std::uint64_t hash_of(std::string_view name) noexcept {
     std::uint64_t h = 14695981039346656037u;  // FNV-1a
     for (char c : name) h = (h ^ static_cast<unsigned char>(c)) * 1099511628211u;
@@ -116,8 +120,9 @@ inline std::uint64_t hash_of(std::string_view name) noexcept {
 }  // namespace detail
 
 /// A captured step. Everything is in program order, and a node refers only to earlier nodes. It takes the text of the
-/// file, about 100 bytes per node, and 4 to 8 bytes per reference. Accessors take O(1) unless stated otherwise. Spans
-/// and string views are valid until the capture is destroyed or assigned to.
+/// file, about 100 bytes per node, 16 bytes per uninterpreted field, and 4 to 8 bytes per reference. Accessors take
+/// O(1) unless stated otherwise, and require numbers of existing nodes. Spans and string views are valid until the
+/// capture is destroyed or assigned to.
 class capture {
 public:
     using node_id = std::uint32_t;
@@ -125,16 +130,17 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return records_.size(); }
     [[nodiscard]] std::string_view name() const noexcept { return name_; }
     [[nodiscard]] std::span<const capture_group> groups() const noexcept { return groups_; }
-    /// A capture is a group_model: this is the number of groups, and group_at(id) is the group with that id, with its
-    /// ranks if the file lists them.
+    /// A capture is a group_model: group_count() is the number of groups, and group_at(id) returns the group with that
+    /// id, with its ranks if the file lists them. Precondition of group_at: `id < group_count()`.
     [[nodiscard]] std::size_t group_count() const noexcept { return groups_.size(); }
     [[nodiscard]] process_group group_at(group_id id) const noexcept {
         STRETTO_ASSERT(id < groups_.size(), "there is no group of that number in this capture");
         const capture_group& g = groups_[id];
         return {.size = g.size, .id = id, .ranks = g.ranks, .duplicate_of = g.duplicate_of};
     }
-    /// The costs of a collective on a group, or null if the file has none. If a duplicate has none under its own name,
-    /// it uses those of the group that it duplicates. O(number of tables).
+    /// Returns the costs of a collective on a group, or null if the file has none. If a duplicate has none under its
+    /// own name, it has those of the group that it duplicates. O(tables) for each group that is asked for costs.
+    /// Precondition: `id` is `no_group` or below group_count().
     [[nodiscard]] const collective_cost_table* cost_table(group_id id, collective_kind collective) const noexcept {
         for (; id != no_group; id = groups_[id].duplicate_of)
             for (const collective_cost_table& t : costs_.collectives)
@@ -169,8 +175,8 @@ public:
     /// The distinct nodes that read v, ascending.
     [[nodiscard]] std::span<const node_id> readers(node_id v) const noexcept { return readers_[v]; }
 
-    /// The start for which a wait waits: the first node that it reads, if that is a start. Nothing for any other wait,
-    /// and for a node that is not a wait.
+    /// Returns the start for which wait w waits: the first node that it reads, if that is a start. Returns nothing for
+    /// any other wait, and for a node that is not a wait.
     [[nodiscard]] std::optional<node_id> launch_of(node_id w) const noexcept {
         const std::span<const node_id> read = inputs(w);
         if (kind(w) != op_kind::wait || read.empty() || kind(read[0]) != op_kind::start) return std::nullopt;
@@ -186,14 +192,16 @@ public:
         const detail::field_slices f = slices(v)[i];
         return {text(f.key), text(f.text)};
     }
-    /// The value of the field with that key, as JSON text; nothing if v has no such field. O(number of its fields).
+    /// Returns the value of the field with that key, as JSON text, or nothing if v has no such field. O(number of its
+    /// fields).
     [[nodiscard]] std::optional<std::string_view> field(node_id v, std::string_view key) const noexcept {
         for (const detail::field_slices& f : slices(v))
             if (text(f.key) == key) return text(f.text);
         return std::nullopt;
     }
 
-    /// The node with that name. O(log V).
+    /// Returns the node with that name, or nothing if there is none. O(log V), plus the number of names with the same
+    /// hash.
     [[nodiscard]] std::optional<node_id> find(std::string_view wanted) const noexcept {
         const std::uint64_t h = detail::hash_of(wanted);
         auto at = std::lower_bound(by_name_.begin(), by_name_.end(), h,

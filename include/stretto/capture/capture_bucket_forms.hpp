@@ -25,22 +25,24 @@ namespace stretto {
 
 using capture_bucket_form = bucket_form<std::uint32_t, std::uint32_t>;
 
-/// A bucket_form_model of `capture_view`. By the conventions of stretto-graph a bucket is a start with `members`, with
-/// an output for each of them, which follows a pack or is coalesced. The field `waits`, which lists names in the order
-/// of the members, says which view of the received data is the result of which member; if it is missing, types must
-/// tell them apart, or the form is not recognised. Any other start is read as by aten_bucket_forms. The step and its
-/// tensors must outlive the model.
+/// A bucket_form_model of `capture_view`. By the conventions of stretto-graph a bucket is a start with `members`, and
+/// with an output for each of them, which follows a pack or is coalesced. The field `waits`, which lists names in the
+/// order of the members, says which view of the received data is the result of which member. If it is missing, a view
+/// belongs to the only member whose type it has, or to none. Any other start is read as by aten_bucket_forms. The step
+/// and its tensors must outlive the model.
 class capture_bucket_forms {
 public:
     /// O(V).
     capture_bucket_forms(const capture& step, const capture_tensors& tensors)
         : step_(&step), tensors_(&tensors), aten_(capture_view{&step}, capture_tensor_model{&step, &tensors}) {}
 
-    /// Whether the start v is a bucket by the conventions of the format.
+    /// Returns whether the start v is a bucket by the conventions of the format.
     [[nodiscard]] static bool is_own(const capture& step, std::uint32_t v) {
         return step.field(v, "members") && !step.field(v, "sums");
     }
 
+    /// Returns how start v is written as a bucket. Returns nothing if it is no bucket, or if its form is not
+    /// recognised: if a pack or unpack is missing, or sizes do not fit the collective. O(text of the bucket).
     [[nodiscard]] std::optional<capture_bucket_form> form(std::uint32_t v) const {
         if (step_->kind(v) != op_kind::start) return std::nullopt;
         if (is_own(*step_, v)) return own(v);
@@ -58,7 +60,7 @@ private:
         return b.size() == 1 && std::ranges::equal(a[c].shape, b[0].shape) &&
                tensors_->element_name(v, c) == tensors_->element_name(w, 0);
     }
-    /// The only reader of v of that kind; nothing if there is none or more than one.
+    /// Returns the only reader of v of that kind; nothing if there is none or more than one.
     [[nodiscard]] std::optional<std::uint32_t> only(std::uint32_t v, op_kind kind) const {
         std::optional<std::uint32_t> found;
         for (std::uint32_t w : step_->readers(v)) {
@@ -69,6 +71,7 @@ private:
         return found;
     }
 
+    /// Reads a bucket that follows the conventions of stretto-graph.
     [[nodiscard]] std::optional<capture_bucket_form> own(std::uint32_t v) const {
         capture_fields fields(*step_);
         const auto members = fields.texts(v, "members");
@@ -127,6 +130,8 @@ private:
     [[nodiscard]] static std::size_t place_of(const std::vector<std::string>& names, std::string_view name) {
         return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
     }
+    /// Returns the only member whose output has the type of the view; the number of members if there is none or more
+    /// than one.
     [[nodiscard]] std::size_t place_by_type(std::uint32_t start, std::uint32_t view) const {
         const std::size_t n = tensors_->components(start).size();
         std::size_t found = n;

@@ -35,11 +35,12 @@ namespace stretto {
 using capture_bucket = bucket<std::uint32_t, std::uint32_t>;
 using capture_bucket_plan = bucket_plan<std::uint32_t, std::uint32_t>;
 
-/// The costs of a capture: its tables and its memory bandwidth. A collective without a table is assumed to cost in
-/// proportion to its payload. O(points of the table).
+/// A bucket_cost_model of a capture, from its tables and its memory bandwidth; times are rounded to the nearest
+/// nanosecond. A collective without a table is assumed to cost in proportion to its payload, but no less than it costs
+/// alone. O(points of the table). The pointees must outlive the model.
 struct capture_bucket_costs {
     const capture* step;
-    const capture_tensors* tensors = nullptr;  ///< for the sizes of views, which a pack reads in place of a cast
+    const capture_tensors* tensors = nullptr;  ///< gives the sizes of views, which a pack reads in place of a cast
 
     [[nodiscard]] nanoseconds of_merged(std::uint32_t v, bytes payload) const {
         if (const auto price = detail::price_of_collective(*step, step->group(v), step->collective(v), payload))
@@ -51,7 +52,8 @@ struct capture_bucket_costs {
     [[nodiscard]] nanoseconds of_moving(bytes moved) const {
         return rounded(detail::price_of_moving(step->costs(), moved));
     }
-    /// The bytes that a pack reads of a value; 0 if unknown.
+    /// Returns the bytes of a value that a pack reads: the size of its tensors, where unreadable ones count as 0;
+    /// without `tensors`, what it allocates.
     [[nodiscard]] bytes size_of(std::uint32_t v) const {
         return tensors == nullptr ? step->allocation(v) : detail::size_of_results(*tensors, v);
     }
@@ -60,8 +62,8 @@ private:
     static nanoseconds rounded(double ns) { return detail::time_of_price(ns + 0.5); }
 };
 
-/// Values are nodes: those of the step have its numbers, and new ones follow. All arguments must outlive the bucketer.
-/// Precondition: the plan was made for this step.
+/// A bucketing_rewriter of a captured step. Values are nodes: those of the step have its numbers, and new ones follow.
+/// All arguments must outlive the bucketer. Precondition: the plan was made for this step.
 class capture_bucketer {
 public:
     using node_id = std::uint32_t;
@@ -75,6 +77,8 @@ public:
     void move_before(node_id, node_id) {}
     void insert_before(node_id v) { made_.insert_before(v); }
 
+    /// The pack allocates the payload of all members, and costs what moving it costs. If it absorbs a cast, it reads
+    /// the operand of the cast instead of its result.
     node_id pack(std::span<const node_id> members, std::span<const node_id> parts) {
         bytes moved, payload;
         std::vector<node_id> casts;
@@ -95,6 +99,8 @@ public:
         return made_.last();
     }
 
+    /// The start has the results of all members, one after another, and the operator and arguments of the first.
+    /// Several payloads mean that nothing was packed, so the bucket is marked as coalesced.
     node_id launch(std::span<const node_id> members, std::span<const node_id> payload) {
         capture_node& n =
             made_.make(std::string(step_->name(members[0])) + "_bucket", step_->op(members[0]), op_kind::start);
@@ -168,7 +174,7 @@ public:
         if (!view_of_.contains(v)) made_.erase(v);
     }
 
-    /// The new step.
+    /// Returns the new step, in the order of the plan. The error is a fault that capture_builder finds.
     [[nodiscard]] expected<capture, diagnostic> build() {
         return made_.build(plan_->order, [this](node_id v) {
             const auto view = view_of_.find(v);
@@ -177,15 +183,17 @@ public:
     }
 
 private:
+    /// The node that a view reads, and the one whose storage it shares.
     struct holder {
         node_id read, storage;
     };
 
-    /// The old waits, which keep their names.
+    /// Turns the old waits, which keep their names, into views, and returns them as the results of the bucket.
     std::span<const node_id> views(std::span<const node_id> waits, node_id read, node_id storage) {
         for (node_id w : waits) view_of_[w] = {read, storage};
         return waits;
     }
+    /// Returns the old wait v as a view.
     [[nodiscard]] capture_node as_view(node_id v, holder of) const {
         capture_node n = node_of(*step_, v);
         n.kind = op_kind::view;
@@ -197,6 +205,7 @@ private:
     }
 
     [[nodiscard]] bytes size_of(node_id v) const { return detail::size_of_results(*tensors_, v); }
+    /// Returns the distinct nodes of a list, in the order in which they first occur.
     static std::vector<node_id> once(std::span<const node_id> all) {
         std::vector<node_id> nodes;
         for (node_id v : all)

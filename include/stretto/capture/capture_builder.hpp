@@ -1,5 +1,6 @@
 // Builds captures, node by node. This is the only place where a capture is checked: the reader, the writer of plans,
-// and transforms that add buckets or chunks all end in build(), so no capture exists that a reader would refuse.
+// and transforms that add buckets or chunks all end in build(). So no capture exists that a reader would refuse, as
+// long as the texts of outputs and further fields are JSON that follows the format. Those texts are not parsed here.
 #ifndef STRETTO_CAPTURE_CAPTURE_BUILDER_HPP
 #define STRETTO_CAPTURE_CAPTURE_BUILDER_HPP
 
@@ -38,7 +39,8 @@ struct capture_node {
     std::vector<json_field> fields;   ///< everything else, under keys that are not among the above; each text is JSON
 };
 
-/// Node v of a capture, to be changed and appended elsewhere. The texts to which it refers live as long as the capture.
+/// Returns node v of a capture as a description, to be changed and appended elsewhere. The texts to which it refers
+/// live as long as the capture.
 inline capture_node node_of(const capture& c, std::uint32_t v) {
     capture_node n;
     n.name = c.name(v);
@@ -65,7 +67,8 @@ public:
 
     explicit capture_builder(std::string step_name) { made_.name_ = std::move(step_name); }
 
-    /// A builder with the name, groups, costs, symbols and further members of another capture, and no nodes yet.
+    /// Returns a builder with the name, groups, costs, symbols and further members of another capture, and no nodes
+    /// yet.
     static capture_builder like(const capture& c) {
         capture_builder b(c.name_);
         b.made_.groups_ = c.groups_;
@@ -75,7 +78,7 @@ public:
         return b;
     }
 
-    /// A builder that takes over a text. Texts appended later that lie inside it are not copied.
+    /// Returns a builder that takes over a text. Texts appended later that lie inside it are not copied.
     static capture_builder over(std::string text) {
         capture_builder b{std::string()};
         b.made_.text_ = std::move(text);
@@ -87,6 +90,7 @@ public:
     void set_costs(capture_costs costs) { made_.costs_ = std::move(costs); }
     void set_fields(std::string members) { made_.fields_ = std::move(members); }
     void add_symbol(std::string symbol, std::int64_t value) { made_.symbols_.push_back({std::move(symbol), value}); }
+    /// Adds a group and returns its id, which is its position.
     group_id add_group(capture_group group) {
         made_.groups_.push_back(std::move(group));
         return static_cast<group_id>(made_.groups_.size() - 1);
@@ -125,7 +129,9 @@ public:
         return static_cast<node_id>(size() - 1);
     }
 
-    /// The capture, or, as the error, its first fault: nodes in program order first, then names, groups and costs.
+    /// Returns the capture, or, as the error, its first fault: of nodes, in program order; of sums over the step; of
+    /// groups; of names of groups and symbols; of costs; and at last a node with the name of an earlier one. The
+    /// builder is used up.
     [[nodiscard]] expected<capture, diagnostic> build() && {
         if (overflowed_)
             return unexpected(detail::fault_of_step("", "more than 4 GiB of text", "split the step in several"));
@@ -146,7 +152,8 @@ private:
         lists.close_row();
     }
 
-    /// The place of a text in the text of the capture, to which it is added if it is not part of it.
+    /// Returns the place of a text in the text of the capture, to which it is added if it is not part of it. A capture
+    /// cannot hold more than 4 GiB of text; build() reports it.
     detail::text_slice slice(std::string_view s) {
         const std::string& text = made_.text_;
         const std::less<const char*> before;  // unlike <, this is defined for pointers into different objects

@@ -1,5 +1,5 @@
-// The collectives of a capture as calls: with them its op model can tell a bucketer, a check of issue orders, or a
-// backend what every start requests. Needs simdjson.
+// Reads the collectives of a capture as calls. With these, its op model can tell a bucketer, a check of issue orders,
+// or a backend what every start requests. Needs simdjson.
 #ifndef STRETTO_CAPTURE_CAPTURE_CALLS_HPP
 #define STRETTO_CAPTURE_CAPTURE_CALLS_HPP
 
@@ -16,10 +16,10 @@
 
 namespace stretto {
 
-/// The calls of all starts of a capture, from their operators, arguments and shapes. The logical id of a start is the
-/// 64-bit FNV-1a hash of its name; that of a clone is the hash of the name of its original (field `origin`). The chunk
-/// is the one that the file states. Ids are therefore the same before and after chunking, and on all ranks whose
-/// programs give their nodes the same names. O(V + text of starts).
+/// Returns the calls of all starts of a capture, from their operators, arguments and shapes. The logical id of a start
+/// is the 64-bit FNV-1a hash of its name; that of a clone is the hash of the name of its original (field `origin`). The
+/// chunk is the one that the file states, or 0. Ids are therefore the same before and after chunking, and on all ranks
+/// whose programs give their nodes the same names. O(V + text of starts).
 [[nodiscard]] inline aten::collective_calls read_calls(const capture& step, const capture_tensors& tensors) {
     capture_fields fields(step);
     return aten::collective_calls::read(

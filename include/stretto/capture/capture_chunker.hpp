@@ -3,9 +3,10 @@
 //
 // A clone keeps the operator, the module path and all uninterpreted fields of its original; names, arguments, shapes,
 // bytes and costs are those of the part. Work is distributed by rows, but every clone costs at least a launch and the
-// time to write its results; a collective costs what the table of the step says for its payload.
+// time to write its results, up to the cost of the whole; a collective costs what the table of the step says for its
+// payload.
 //
-// Longer than 300 lines: one verb after the other, and the helpers with which they write nodes.
+// Longer than 300 lines: it contains all verbs and the helpers with which they write nodes.
 #ifndef STRETTO_CAPTURE_CAPTURE_CHUNKER_HPP
 #define STRETTO_CAPTURE_CAPTURE_CHUNKER_HPP
 
@@ -44,7 +45,9 @@
 
 namespace stretto {
 
-/// Values are nodes: those of the step have its numbers, and new ones follow.
+/// A chunking_rewriter of a captured step, with slice writes. Values are nodes: those of the step have its numbers, and
+/// new ones follow. Step, tensors and whatever the chunk model refers to must outlive it. Preconditions: the plan was
+/// made for this step, and build() is called once, after the last verb.
 class capture_chunker {
 public:
     using node_id = std::uint32_t;
@@ -113,7 +116,7 @@ public:
         return whole_again(parts, "aten.cat.default", cost, std::move(args));
     }
 
-    /// Adds in the order of the parts: ((p0 + p1) + p2) + ...
+    /// Adds the parts in their order: ((p0 + p1) + p2) + ...
     node_id sum(std::span<const node_id> parts) {
         const join_cost cost = costs_.of_sum(layout_.original_value(parts[0]));
         node_id total = parts[0];
@@ -125,8 +128,8 @@ public:
         return total;
     }
 
-    /// A view that shares no storage: it allocates and launches no kernel. It reads the part so that no order allocates
-    /// the memory before there is anything to write.
+    /// Makes memory for a value like x. The node is a view, since it launches no kernel, but it shares no storage and
+    /// allocates. It reads `part`, so that no order allocates the memory before there is anything to write.
     node_id empty_like(node_id x, node_id part) {
         const node_id id = layout_.add_like(x);
         capture_node& n =
@@ -142,7 +145,8 @@ public:
         return id;
     }
 
-    /// A view of the slice, and a copy into it.
+    /// Makes a view of slice k of `whole` and a copy of `part` into it. Returns `whole`, which readers read once all
+    /// slices are written.
     node_id slice_write(node_id whole, node_id part, std::size_t dim, std::span<const std::int64_t> sizes,
                         std::size_t k) {
         const node_id like = layout_.original_value(whole);
@@ -164,7 +168,8 @@ public:
     void replace_uses(node_id, node_id from, node_id to) { layout_.replace_uses(from, to); }
     void erase(node_id v) { layout_.erase(v); }
 
-    /// The new step: the old program order, with the new nodes where insert_before placed them.
+    /// Returns the new step: the old program order, with the new nodes where insert_before placed them. The error is a
+    /// fault that capture_builder finds.
     [[nodiscard]] expected<capture, diagnostic> build() {
         capture_builder builder = capture_builder::like(*step_);
         for (const capture_symbol& s : symbols_.made()) builder.add_symbol(s.name, s.value);
@@ -182,7 +187,7 @@ public:
     }
 
 private:
-    /// Makes nodes that compute numbers, before all nodes that may read them.
+    /// Returns a callable that makes nodes that compute numbers. They stand before all nodes that may read them.
     [[nodiscard]] detail::open_tokens::maker number_maker() {
         return [this](std::string_view op, std::span<const node_id> inputs, std::string args) {
             const node_id id = layout_.add_ready(inputs[0]);
@@ -195,13 +200,14 @@ private:
     [[nodiscard]] std::string_view recorded_extent(node_id v, std::size_t dim) const {
         return tensors_->symbolic_extent(v, 0, dim);
     }
-    /// An extent of node x of the step as an argument of n.
+    /// Returns the text of an extent of node x of the step as an argument of n. If a node computes the extent, n
+    /// becomes a reader of that node.
     std::string whole_extent(capture_node& n, node_id x, std::size_t dim) {
         const std::int64_t extent = tensors_->components(x)[0].shape[dim];
         if (!open_) return std::to_string(extent);
         return detail::open_parts::spelt(n, open_->whole(x, recorded_extent(x, dim), extent, number_maker()));
     }
-    /// A view of part k of x.
+    /// Makes a view of part k of x.
     node_id slice(node_id x, const std::string& name, std::size_t dim, std::span<const std::int64_t> sizes,
                   std::size_t k) {
         const node_id like = layout_.original_value(x), id = layout_.add_like(x);
@@ -230,7 +236,7 @@ private:
         n.fields.push_back({"args", keep("[\"%0\"," + std::to_string(dim) + "," + bounds + "]")});
         return id;
     }
-    /// The text of the node that was added last.
+    /// Begins the description of the node that the layout has added last, and returns it. The reference stays valid.
     capture_node& make(std::string name, std::string_view op, op_kind kind) {
         capture_node& n = made_.emplace_back();
         n.name = keep(std::move(name));
@@ -241,6 +247,8 @@ private:
     /// Keeps a text to which nodes refer.
     [[nodiscard]] std::string_view keep(std::string text) { return texts_.emplace_back(std::move(text)); }
 
+    /// Returns the results of a clone of v as JSON: the shapes of the part, and symbolic extents in the symbols of its
+    /// chunk.
     std::string outputs_of_part(node_id v, const chunk_part& part) {
         const std::span<const tensor_type> types = tensors_->components(v);
         std::string text = "[";
@@ -263,6 +271,8 @@ private:
         return text + "]";
     }
 
+    /// Gives a clone of v its arguments and the symbols that it binds, then all other fields of v unchanged, and
+    /// finally `origin` and `chunk`.
     void add_fields(capture_node& n, node_id v, const chunk_part& part) {
         argument_store store;
         const bool spelt = step_->field(v, "args") || step_->field(v, "kwargs");
@@ -298,6 +308,7 @@ private:
         n.fields.push_back({"chunk", keep(std::to_string(part.chunk))});
     }
 
+    /// Makes a node that reads `parts` and has the results of their original.
     node_id whole_again(std::span<const node_id> parts, std::string_view op, const join_cost& cost, std::string args) {
         const node_id like = layout_.original_value(parts[0]), id = layout_.add_like(like);
         capture_node& n = make(fresh_name(std::string(step_->name(like)) + "_whole"), op, cost.kind);
@@ -315,6 +326,7 @@ private:
             if (const auto text = step_->field(like, key)) n.fields.push_back({key, *text});
     }
 
+    /// Returns the wanted name, with a number appended if a node of the step or an earlier call has it.
     std::string fresh_name(const std::string& wanted) {
         std::string name = wanted;
         for (int k = 1; step_->find(name) || !taken_.insert(name).second; ++k) name = wanted + "_" + std::to_string(k);

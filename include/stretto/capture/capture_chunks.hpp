@@ -1,4 +1,4 @@
-// The chunk model of a captured step, in the form that searches need: they try many plans. Needs simdjson.
+// Makes chunk models of a captured step, in the form that searches need, because these try many plans. Needs simdjson.
 #ifndef STRETTO_CAPTURE_CAPTURE_CHUNKS_HPP
 #define STRETTO_CAPTURE_CAPTURE_CHUNKS_HPP
 
@@ -15,25 +15,27 @@ namespace stretto {
 
 namespace detail {
 
+/// A base class, so that the orders are constructed before the chunk model that refers to them.
 struct owned_orders {
     row_orders own;
 };
 
 }  // namespace detail
 
-/// How the operators of a capture pass chunks on.
+/// The chunk model of a capture: how the operators of PyTorch pass chunks on.
 using capture_chunk_model = aten_chunk_model<capture_view, capture_tensor_model>;
 
 /// The value numbers of a capture: equal numbers mean equal contents.
 using capture_value_numbers = value_numbers<capture_view>;
 
+/// Returns the value numbers of a step, by the operators that are pure and the arguments that they have.
 [[nodiscard]] inline capture_value_numbers value_numbers_of(const capture& step, const capture_tensors& tensors) {
     const capture_view view{&step};
     const aten_calls<capture_view, capture_tensor_model> calls(view, {&step, &tensors});
     return {view, capture_op_model{&step}, calls};
 }
 
-/// The same chunk model with its own orders, none of which has a name yet.
+/// A capture_chunk_model that owns its row orders, none of which has a name yet.
 class fresh_capture_chunk_model : private detail::owned_orders, public capture_chunk_model {
 public:
     /// All arguments must outlive the model.
@@ -50,6 +52,7 @@ public:
     capture_chunks(const capture& step, const capture_tensors& tensors)
         : step_(&step), tensors_(&tensors), numbers_(value_numbers_of(step, tensors)) {}
 
+    /// Returns a model for one trial.
     [[nodiscard]] fresh_capture_chunk_model operator()() const { return {*step_, *tensors_, numbers_}; }
 
 private:

@@ -30,7 +30,7 @@ class capture_fields {
 public:
     explicit capture_fields(const capture& step) : step_(&step) {}
 
-    /// A string field: fqn, direction, origin, region, role.
+    /// Returns a field that is a string, such as fqn, direction, origin, region or role.
     std::optional<std::string> text(std::uint32_t v, std::string_view key) {
         std::optional<std::string> found;
         read(step_->field(v, key), [&](detail::od::value x) {
@@ -41,7 +41,7 @@ public:
         });
         return found;
     }
-    /// An integer field: chunk.
+    /// Returns a field that is an integer, such as chunk.
     std::optional<std::int64_t> whole_number(std::uint32_t v, std::string_view key) {
         std::optional<std::int64_t> found;
         read(step_->field(v, key), [&](detail::od::value x) {
@@ -52,16 +52,17 @@ public:
         });
         return found;
     }
-    /// A field that is a list of strings: members, absorbs, binds.
+    /// Returns a field that is a list of strings, such as members, absorbs or binds. Numbers in it become their
+    /// spelling.
     std::optional<std::vector<std::string>> texts(std::uint32_t v, std::string_view key) {
         std::vector<std::string> found;
         const bool whole = read(step_->field(v, key), [&](detail::od::value list) { return read_texts(list, found); });
         if (!whole) return std::nullopt;
         return found;
     }
-    /// The tensors that v produces; empty for a node whose `outputs` is not a list of tensors.
+    /// Returns the tensors that v produces; empty for a node whose `outputs` is not a list of tensors.
     std::vector<capture_tensor> outputs(std::uint32_t v) { return tensors_in(step_->outputs(v)); }
-    /// The tensors in a text of that form; empty if it is not a list of tensors.
+    /// Returns the tensors in a text of that form; empty if it is not a list of tensors.
     std::vector<capture_tensor> tensors_in(std::string_view text) {
         std::vector<capture_tensor> found;
         const bool whole = read(text, [&](detail::od::value list) {
@@ -75,6 +76,8 @@ public:
     }
 
 private:
+    /// Calls each(value) for the value in a text. Returns whether there is a text, it is JSON, and `each` returned
+    /// true.
     template <class F>
     bool read(std::optional<std::string_view> text, F each) {
         if (!text) return false;

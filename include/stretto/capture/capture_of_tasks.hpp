@@ -1,5 +1,5 @@
-// Any program as a captured step: the contents of a task graph, under the caller's names, in the format that the tool
-// reads. So stretto-plan can plan a program of any IR, draw it and compare it with its run.
+// Writes any program as a captured step: the contents of a task graph, under the caller's names, in the format that the
+// tool reads. So stretto-plan can plan a program of any IR, draw it and compare it with its run.
 #ifndef STRETTO_CAPTURE_CAPTURE_OF_TASKS_HPP
 #define STRETTO_CAPTURE_CAPTURE_OF_TASKS_HPP
 
@@ -21,12 +21,13 @@
 
 namespace stretto {
 
-/// The step with a node for each task, in program order: kinds, durations, memory, groups and dependences are those of
-/// the tasks, names and operators those of `labels`. For every order, its times equal those of the tasks. So does its
-/// memory if no task has several results; several results of one task become one value, which lives as long as the
-/// longest-lived of them. Shapes and arguments are unknown, so such a step can be ordered, but not cut into chunks.
+/// Returns the step with a node for each task, in program order: kinds, durations, memory, groups and dependences are
+/// those of the tasks, names and operators those of `labels`. For every order, its times equal those of the tasks. So
+/// does its memory if no task has several results; several results of one task become one value, which lives as long as
+/// the longest-lived of them. Shapes and arguments are unknown, so such a step can be ordered, but not cut into chunks.
 /// `groups` are those to which starts refer by number. Errors: names that occur twice, a missing group, a collective
-/// that the format does not have. O(V log V + E), plus the text of the names.
+/// that the format does not have. O(V log V + E), plus the text of the names, plus, for each task, the square of the
+/// number of its dependences.
 template <task_labels L>
 [[nodiscard]] expected<capture, diagnostic> capture_of_tasks(const task_graph& g, std::string_view name,
                                                              std::span<const capture_group> groups, const L& labels) {

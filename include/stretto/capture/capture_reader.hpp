@@ -33,7 +33,7 @@ namespace stretto {
 struct capture_limits {
     file_limits file = {};
     std::uint32_t max_nodes = std::uint32_t{1} << 31;
-    std::size_t max_fields = 64;  ///< for one JSON object that is not fully interpreted
+    std::size_t max_fields = 64;  ///< members of one JSON object that are only kept as text
 };
 
 namespace detail {
@@ -94,7 +94,7 @@ private:
         return true;
     }
 
-    /// Keeps a member that is written back but not interpreted.
+    /// Keeps a member that is not interpreted, so that it can be written back.
     bool read_other(std::string_view key, value v, std::string& members, std::vector<std::string_view>& known) {
         if (std::find(known.begin(), known.end(), key) != known.end()) return seen_keys::repeated(json_);
         if (known.size() == limits_.max_fields) return seen_keys::too_many(json_, limits_.max_fields);
@@ -104,8 +104,8 @@ private:
         append_member(members, key, raw);
         return true;
     }
-    /// Readers of members. Each returns false if the member is malformed; the walk then holds the failure, whose place
-    /// is given by `outer` and `field`.
+    // The functions below read one member each, and return false if it is malformed. The walk then holds the failure,
+    // whose place is given by `outer` and `field`.
     bool read_groups(value v) {
         static constexpr std::array<std::string_view, 4> keys = {"name", "size", "ranks", "duplicate_of"};
         return json_.array(v, [&](value element) {
@@ -140,8 +140,8 @@ private:
         return whole &&
                (!ranks.empty() || json_.fail("is empty", "list the ranks of the group, or leave the member out"));
     }
-    /// The position of the group that another one duplicates. `no_group` means that there is none, so a number that is
-    /// too large is replaced by the largest other number.
+    /// Reads the position of the group that another one duplicates. `no_group` means that there is none, so a number
+    /// that is too large is replaced by the largest other number.
     bool read_original(value v, group_id& original) {
         std::int64_t id = 0;
         if (!json_.amount(v, id)) return false;
@@ -149,7 +149,7 @@ private:
         return true;
     }
 
-    /// Symbols are an object from names to values. Unlike amounts they may be negative.
+    /// Reads the symbols, an object that maps names to values. Unlike amounts, these may be negative.
     bool read_symbols(value v) {
         return json_.object(v, [&](std::string_view key, value member) {
             json_.outer = "symbols.";
@@ -186,7 +186,7 @@ private:
         return seen.require(json_, 0, keys[0]) && seen.require(json_, 1, keys[1]) && seen.require(json_, 2, keys[2]);
     }
 
-    /// The price tables: an object from groups to objects from collectives to lists of points.
+    /// Reads the cost tables: an object that maps group names to objects, which map collectives to lists of points.
     bool read_tables(value v) {
         return json_.object(v, [&](std::string_view group, value tables) {
             // The walk keeps a view of its place, so the text must live until the table has been read.
@@ -209,6 +209,7 @@ private:
             return known;
         });
     }
+    /// Reads one point, [payload bytes, ns].
     bool read_point(value v, collective_cost_table& table) {
         std::array<std::int64_t, 2> pair = {};
         std::size_t k = 0;
@@ -250,9 +251,10 @@ private:
 
 }  // namespace detail
 
-/// Reads the step in a JSON text. `file_name` appears only in diagnostics. It takes O(text + E + V log V) time, at
-/// several hundred megabytes of text per second, and the memory of the text, 4 bytes for each of its tokens while it is
-/// read, and the capture.
+/// Reads the step in a JSON text. `file_name` appears only in diagnostics. It fails with the first fault: the text
+/// exceeds a limit, is not JSON, lacks a member or has a malformed one, or breaks a rule of detail/capture_check.hpp.
+/// It takes O(text + E + V log V) time, at several hundred megabytes of text per second, and the memory of the text, 4
+/// bytes for each of its tokens while it is read, and the capture.
 inline expected<capture, diagnostic> parse_capture(std::string text, std::string_view file_name,
                                                    const capture_limits& limits = {}) {
     const std::size_t length = text.size();
@@ -268,8 +270,8 @@ inline expected<capture, diagnostic> parse_capture(std::string text, std::string
     return c;
 }
 
-/// Reads the step in a file. Its first bytes decide whether it is gzipped; "-" is standard input. Otherwise it is like
-/// parse_capture.
+/// Reads the step in a file, which is decompressed if its first bytes are those of gzip; "-" is standard input. Fails
+/// if the file cannot be read, and otherwise like parse_capture.
 inline expected<capture, diagnostic> read_capture(const std::string& path, const capture_limits& limits = {}) {
     expected<std::string, diagnostic> text = read_text(path, limits.file);
     if (!text) return unexpected(text.error());

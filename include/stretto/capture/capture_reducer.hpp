@@ -1,7 +1,7 @@
 // Writes a captured step whose collectives are reduced once: the rewriter with which apply_reductions makes a new
 // capture, by the conventions of stretto-graph. Needs simdjson.
 //
-// The new start lists its `members`, and the additions that it replaces as `sums`. The last of those, which others
+// The new start lists its `members`, and as `sums` the additions that it replaces. The last of those, which others
 // read, keeps its name and becomes a view of the new wait. Additions before the collective cost a launch and three
 // times the bytes of their result over the memory bandwidth; the collective costs what a member costs.
 #ifndef STRETTO_CAPTURE_CAPTURE_REDUCER_HPP
@@ -33,9 +33,9 @@ namespace stretto {
 using capture_reduction = reduction<std::uint32_t, std::uint32_t>;
 using capture_reduction_plan = reduction_plan<std::uint32_t, std::uint32_t>;
 
-/// Values are nodes: those of the step have its numbers, and new ones follow. All arguments must outlive the reducer.
-/// Precondition: the plan was made for this step, and no result in it lies behind more than one view, because the node
-/// that keeps its name is that view.
+/// A reducing_rewriter of a captured step. Values are nodes: those of the step have its numbers, and new ones follow.
+/// All arguments must outlive the reducer. Precondition: the plan was made for this step, and no result in it lies
+/// behind more than one view, because the node that keeps its name is that view.
 class capture_reducer {
 public:
     using node_id = std::uint32_t;
@@ -49,6 +49,8 @@ public:
 
     void insert_before(node_id v) { made_.insert_before(v); }
 
+    /// Makes an addition. If it is written over a summand, that summand becomes the first operand, whose storage the
+    /// result shares.
     node_id add(node_id a, node_id b, sum_place place) {
         if (place == sum_place::second) std::swap(a, b);
         const node_id like = original_[a];
@@ -70,6 +72,8 @@ public:
         return made_.last();
     }
 
+    /// Makes the new start from the last member, and the new wait from its wait. A view is not cloned: the result,
+    /// which keeps its name, takes over its operator.
     std::array<node_id, 1> clone(node_id v, std::span<const node_id> operands, const chunk_part&) {
         if (step_->kind(v) == op_kind::view) {  // it is the node that keeps its name
             layout_[current_->result] = v;
@@ -103,23 +107,25 @@ public:
         if (!view_of_.contains(v)) made_.erase(v);
     }
 
-    /// The new step: the old program order, with the new nodes where insert_before placed them.
+    /// Returns the new step: the old program order, with the new nodes where insert_before placed them. The error is a
+    /// fault that capture_builder finds.
     [[nodiscard]] expected<capture, diagnostic> build() {
         return made_.build([this](node_id v) {
             const auto view = view_of_.find(v);
             return view != view_of_.end() ? as_view(v, view->second) : node_of(*step_, v);
         });
     }
-    /// The position of a node of the step, or of a new one, in the new step. Call it after build(), for remaining
-    /// nodes.
+    /// Returns the position of a node of the step, or of a new one, in the new step. Call it after build(), for
+    /// remaining nodes.
     [[nodiscard]] node_id position(node_id v) const { return made_.position(v); }
 
 private:
+    /// The wait and the start of a collective of a sum.
     struct new_collective {
         node_id wait, start;
     };
 
-    /// A result under its old name: the wait, in the layout that the program expects.
+    /// Returns result v under its old name: a view of the wait, in the layout that the program expects.
     capture_node as_view(node_id v, new_collective of) {
         const auto layout = layout_.find(v);
         const node_id like = layout != layout_.end() ? layout->second : v;
@@ -139,7 +145,7 @@ private:
         return n;
     }
 
-    /// A node that belongs to the module of `like`, a node of the step.
+    /// Makes a node that belongs to the module of `like`, a node of the step.
     capture_node& make(std::string wanted, std::string_view op, op_kind kind, node_id like) {
         capture_node& n = made_.make(std::move(wanted), op, kind);
         made_.house_with(like, n);
@@ -147,7 +153,7 @@ private:
         return n;
     }
 
-    /// The properties of new nodes; an old node represents itself.
+    /// Maps nodes to nodes. A node without an entry is mapped to itself.
     struct by_node {
         std::map<node_id, node_id> own;
         node_id operator[](node_id v) const {
@@ -162,7 +168,7 @@ private:
     detail::rewritten_step made_;
     std::map<node_id, const capture_reduction*> by_last_member_;
     const capture_reduction* current_ = nullptr;
-    by_node original_, storage_;
+    by_node original_, storage_;  // the node of the step that it is like; the one that allocates its storage
     std::map<node_id, new_collective> view_of_;  // by result that keeps its name
     std::map<node_id, node_id> layout_;          // by result: the view whose operator it takes
 };

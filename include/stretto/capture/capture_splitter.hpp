@@ -6,6 +6,8 @@
 // starts and casts are restored from it. For a bucket of PyTorch, every member becomes a new start and a new wait, and
 // the node that was the result becomes a view of the wait. Where no original is recorded, a collective costs what the
 // table says for its payload, and a cast costs a launch and the time to move its bytes at the memory bandwidth.
+//
+// Longer than 300 lines: it contains all verbs of a rewriter, for buckets of both origins.
 #ifndef STRETTO_CAPTURE_CAPTURE_SPLITTER_HPP
 #define STRETTO_CAPTURE_CAPTURE_SPLITTER_HPP
 
@@ -40,8 +42,8 @@ namespace stretto {
 using capture_split = bucket_split<std::uint32_t, std::uint32_t>;
 using capture_split_plan = split_plan<std::uint32_t, std::uint32_t>;
 
-/// Values are nodes: those of the step have its numbers, and new ones follow. All arguments must outlive the splitter.
-/// Precondition: the plan was made for this step.
+/// A splitting_rewriter of a captured step. Values are nodes: those of the step have its numbers, and new ones follow.
+/// All arguments must outlive the splitter. Precondition: the plan was made for this step.
 class capture_splitter {
 public:
     using node_id = std::uint32_t;
@@ -55,6 +57,9 @@ public:
 
     void insert_before(node_id v) { made_.insert_before(v); }
 
+    /// Makes the start of member k, after a cast if the bucket sends another element type than `part` has. If the
+    /// bucket records its originals and they fit, they are restored. Otherwise new nodes are priced by the tables, and
+    /// named after the member if the file lists it, or after the bucket.
     node_id launch_part(node_id start, std::size_t k, node_id part) {
         const capture_split& b = *bucket_of_.at(start);
         const bool own = capture_bucket_forms::is_own(*step_, start);
@@ -99,6 +104,8 @@ public:
         return made_.last();
     }
 
+    /// Makes the wait of member k. In a bucket of the format, it takes the place and the name of the view `like`;
+    /// otherwise `like` stays, as a view of it. Returns the node that later readers read.
     node_id wait_part(node_id wait, std::size_t k, node_id launched, node_id like) {
         const capture_split& b = *bucket_of_.at(wait);
         const bool own = capture_bucket_forms::is_own(*step_, b.start);
@@ -124,7 +131,8 @@ public:
         if (!view_of_.contains(v)) made_.erase(v);
     }
 
-    /// The new step: the old program order, with the new nodes where insert_before placed them.
+    /// Returns the new step: the old program order, with the new nodes where insert_before placed them. The error is a
+    /// fault that capture_builder finds.
     [[nodiscard]] expected<capture, diagnostic> build() {
         return made_.build([this](node_id v) {
             if (const auto view = view_of_.find(v); view != view_of_.end()) return as_view(v, view->second);
@@ -136,10 +144,13 @@ public:
 
 private:
     using naming = detail::rewritten_step::naming;
+    /// The wait that a view reads, and the start whose storage it shares.
     struct holder {
         node_id wait, start;
     };
 
+    /// Reads what the file records about bucket b, before its first member is launched. `own` tells whether the bucket
+    /// follows the conventions of stretto-graph; a bucket of PyTorch records nothing.
     void open(const capture_split& b, bool own) {
         members_.clear();
         absorbed_.clear();
@@ -154,19 +165,19 @@ private:
         // Casts that change nothing are not restored, and then it is unknown which names belong to the others.
         if (casts != absorbed_.size()) absorbed_.clear();
     }
-    /// Whether n, the recorded cast of `from` in a bucket, is a cast to that type.
+    /// Returns whether n, the recorded cast of `from` in a bucket, is a cast to that type.
     [[nodiscard]] bool converts(const capture_node& n, const capture_tensor& from, const std::string& element) {
         const std::vector<capture_tensor> made = fields_.tensors_in(n.outputs);
         return detail::is_cast(n.op) && made.size() == 1 && made[0].shape == from.shape && made[0].dtype == element;
     }
-    /// Whether n is the start of member k, with the same operand and result.
+    /// Returns whether n is the start of member k, with the same operand and result.
     [[nodiscard]] bool is_member(const capture_node& n, const capture_split& b, std::size_t k, bytes payload) {
         const std::vector<capture_tensor> made = fields_.tensors_in(n.outputs);
         return n.name == members_[k] && n.op == step_->op(b.start) && n.collective == step_->collective(b.start) &&
                n.payload == payload && made.size() == 1 && made[0].shape == outputs_[k].shape &&
                made[0].dtype == outputs_[k].dtype;
     }
-    /// A restored node that reads `part`.
+    /// Makes a recorded node again, which now reads `part`.
     node_id remade(const capture_node& was, node_id part) {
         capture_node& n = made_.make(std::string(was.name), was.op, was.kind);
         const std::string_view name = n.name;
@@ -175,7 +186,7 @@ private:
         n.inputs = {part};
         return made_.last();
     }
-    /// The conversion of a part, previously done by the pack, as a separate cast.
+    /// Makes a separate cast of a part, which the pack used to convert.
     node_id cast(std::string name, node_id home, node_id part, const capture_tensor& from, const std::string& element) {
         if (next_cast_ < absorbed_.size()) name = absorbed_[next_cast_++];
         capture_node& n = make(std::move(name), "prims.convert_element_type.default", op_kind::compute, home);
@@ -191,10 +202,12 @@ private:
         return made_.last();
     }
 
-    /// The number of rows in the received data of a gather, or in the sent data of a reduction.
+    /// Returns the number of ranks: the rows in the received data of a gather, or in the sent data of a reduction.
     [[nodiscard]] std::int64_t ranks_of(const capture_split& b) const {
         return step_->groups()[step_->group(b.start)].size;
     }
+    /// Returns the duration of a collective like the bucket with that payload: by the table, or else in proportion to
+    /// payloads.
     [[nodiscard]] nanoseconds price(node_id start, bytes payload) const {
         if (const auto table =
                 detail::price_of_collective(*step_, step_->group(start), step_->collective(start), payload))
@@ -228,7 +241,8 @@ private:
         return text + "]";
     }
 
-    /// A view of a whole received value, which replaces the extraction from a buffer.
+    /// Returns node v, which extracted a result from a buffer, as a view of the whole value that the new wait has
+    /// received.
     [[nodiscard]] capture_node as_view(node_id v, holder of) {
         capture_node n = node_of(*step_, v);
         n.op = "aten.view.default";
@@ -242,7 +256,8 @@ private:
         n.fields.push_back({"args", made_.keep("[\"%0\"," + list_of(type_of(v).shape) + "]")});
         return n;
     }
-    /// If a node aliases a buffer that is gone, it aliases the storage of its operands instead.
+    /// Makes node n, which is v of the step, share the storages of its operands where it shared or wrote a buffer that
+    /// is gone.
     void rehouse(node_id v, capture_node& n) {
         std::set<node_id> homes;
         for (node_id x : n.inputs)
@@ -264,7 +279,7 @@ private:
     [[nodiscard]] std::string part_name(node_id v, std::size_t k) const {
         return std::string(step_->name(v)) + "_part" + std::to_string(k);
     }
-    /// A node that belongs to the module of `like`. The old wait of a member passes its name to the new one.
+    /// Makes a node that belongs to the module of `like`. The old wait of a member passes its name to the new one.
     capture_node& make(std::string wanted, std::string_view op, op_kind kind, node_id like,
                        naming how = naming::fresh) {
         capture_node& n = made_.make(std::move(wanted), op, kind, how);
@@ -278,9 +293,9 @@ private:
     detail::rewritten_step made_;
     std::map<node_id, const capture_split*> bucket_of_;  // by start and by wait
     std::vector<std::string> members_, absorbed_;        // of the current bucket
-    std::vector<capture_tensor> outputs_;
-    std::size_t next_cast_ = 0;
-    std::deque<detail::merged_nodes> merged_;  // by bucket of the format; new nodes refer to their texts
+    std::vector<capture_tensor> outputs_;                // by member of the current bucket
+    std::size_t next_cast_ = 0;                          // position in absorbed_ of the next name for a cast
+    std::deque<detail::merged_nodes> merged_;            // by bucket of the format; new nodes refer to their texts
     const detail::merged_nodes::member unknown_ = {};
     std::map<node_id, holder> view_of_;              // by result that keeps its name as a view
     std::map<node_id, capture_tensor> shape_;        // by new start: the received tensor

@@ -1,4 +1,6 @@
-// The tensor program in a capture: operators, arguments and shapes, parsed once for the whole step. Needs simdjson.
+// Parses the tensor program in a capture: operators, arguments and shapes, once for the whole step. Needs simdjson.
+//
+// Longer than 300 lines: the parser and the tables that it fills are one idea.
 #ifndef STRETTO_CAPTURE_CAPTURE_TENSORS_HPP
 #define STRETTO_CAPTURE_CAPTURE_TENSORS_HPP
 
@@ -21,12 +23,13 @@
 
 namespace stretto {
 
-/// Owns the data to which a tensor_model of one capture refers. O(length of the text) time and space.
+/// Owns the data to which a tensor_model of one capture refers. Spans and texts are valid as long as this object.
+/// O(length of the text) time and space.
 class capture_tensors {
 public:
-    /// Fails if arguments or outputs do not follow the format, such as a shape with a negative extent or with more
-    /// symbolic extents than extents, or "%7" in a node that reads six; and if a node has more than 2^57 elements, so
-    /// that no size in bytes overflows.
+    /// Parses all nodes. Fails at the first node whose arguments or outputs do not follow the format, such as a shape
+    /// with a negative extent, a list `symbolic` of another length than the shape, or "%7" in a node that reads six
+    /// nodes. Also fails if a node has more than 2^57 elements, so that no size in bytes overflows.
     [[nodiscard]] static expected<capture_tensors, diagnostic> read(const capture& step) {
         capture_tensors all(step.size());
         reader r{all, step, {}, {}};
@@ -34,31 +37,36 @@ public:
             if (!r.read(v)) return unexpected(std::move(r.json.failure));
         return all;
     }
-    /// Reads only shapes and element types, of every node separately, for the check of a file in which some may be
-    /// wrong. A malformed node has no outputs, and `is_read` returns false for it.
+    /// Parses only shapes and element types. A node whose outputs are malformed does not stop the call: it has no
+    /// outputs, and `is_read` returns false for it. The check of a plan needs this, because a plan may be wrong in
+    /// places.
     [[nodiscard]] static capture_tensors read_outputs(const capture& step) {
         capture_tensors all(step.size());
         reader r{all, step, {}, {}};
         for (std::uint32_t v = 0; v < step.size(); ++v) all.nodes_[v].is_read = r.read_outputs(v);
         return all;
     }
+    /// Returns whether the outputs of v could be parsed. It is always true after read().
     [[nodiscard]] bool is_read(std::uint32_t v) const { return nodes_[v].is_read; }
 
+    /// Return the arguments and the results of v. If the file states no `args`, the arguments are the inputs, in order.
+    /// After read_outputs(), only results are known.
     [[nodiscard]] std::span<const tensor_argument> arguments(std::uint32_t v) const { return nodes_[v].positional; }
     [[nodiscard]] std::span<const named_tensor_argument> named_arguments(std::uint32_t v) const {
         return nodes_[v].named;
     }
     [[nodiscard]] std::span<const tensor_type> components(std::uint32_t v) const { return nodes_[v].outputs; }
 
-    /// Whether component c of the results of v has an extent that is an expression.
+    /// Returns whether component c of the results of v has an extent that is an expression.
     [[nodiscard]] bool is_symbolic(std::uint32_t v, std::size_t c) const {
         return c < nodes_[v].symbolic.size() && !nodes_[v].symbolic[c].empty();
     }
-    /// An extent as an expression such as "64*u0"; empty if it is a number, as "2048" is.
+    /// Returns an extent as an expression such as "64*u0", or an empty text if it is a number, even one in quotes.
+    /// Precondition: the component has that dimension.
     [[nodiscard]] std::string_view symbolic_extent(std::uint32_t v, std::size_t c, std::size_t dim) const {
         return is_symbolic(v, c) ? nodes_[v].symbolic[c][dim] : std::string_view();
     }
-    /// The file's name for the element type, whether or not it is known.
+    /// Returns the file's name for the element type of component c, whether or not the library knows that type.
     [[nodiscard]] std::string_view element_name(std::uint32_t v, std::size_t c) const {
         const node& n = nodes_[v];
         return c < n.unknown.size() && !n.unknown[c].empty() ? n.unknown[c] : name_of(n.outputs[c].element);
@@ -78,6 +86,7 @@ private:
         bool is_read = true;
     };
 
+    /// Parses one node after the other into `all`. The vectors are scratch memory, reused for every node.
     struct reader {
         capture_tensors& all;
         const capture& step;
@@ -91,6 +100,7 @@ private:
         std::vector<std::int64_t> shape = {};  // of the current tensor
         std::vector<std::string_view> extents = {};
 
+        /// Parses the outputs of node v. Returns false if they are malformed; `json` then holds the failure.
         bool read_outputs(std::uint32_t v) {
             node& n = all.nodes_[v];
             json.node = v;
@@ -115,6 +125,7 @@ private:
             return true;
         }
 
+        /// Parses outputs and arguments of node v. Returns false if they are malformed.
         bool read(std::uint32_t v) {
             if (!read_outputs(v)) return false;
             node& n = all.nodes_[v];
@@ -144,6 +155,8 @@ private:
             return whole;
         }
 
+        /// Calls each(value) for the value in a field. It parses the value as the only element of a list, because
+        /// simdjson has other calls for a document that is a scalar.
         template <class F>
         bool open(std::string_view text, F each) {
             buffer.assign("[").append(text).append("]");
@@ -152,6 +165,7 @@ private:
             return json.open(buffer, length) && json.root_array(each);
         }
 
+        /// Copies items into `where`, so that spans of them live as long as `all`.
         template <class T, class Items>
         std::span<const T> keep(detail::stable_arrays<T>& where, const Items& what) {
             const std::span<T> kept = where.make(what.size());
@@ -163,6 +177,7 @@ private:
             return {kept.data(), kept.size()};
         }
 
+        /// Reads one tensor. A number in `symbolic` is ignored; the extent in `shape` counts.
         bool read_type(detail::od::value v, tensor_type& type) {
             shape.clear();
             extents.clear();
@@ -203,7 +218,8 @@ private:
             unknown.back() = copy(name);
         }
 
-        /// Keeps products of extents, in any order and for any element size, far below the range of 64 bits.
+        /// Fails if the node has more than 2^57 elements, so that products of extents, in any order and for any element
+        /// size, stay within 64 bits.
         bool add_elements(const tensor_type& type, double& elements) {
             double own = 1;
             for (std::int64_t extent : type.shape) own *= static_cast<double>(extent > 0 ? extent : 1);
@@ -221,6 +237,7 @@ private:
             return whole;
         }
 
+        /// Reads one argument. Its first character tells what it is.
         bool read_argument(detail::od::value v, tensor_argument& a) {
             using form = tensor_argument::form;
             const std::string_view token = detail::without_space_behind(v.raw_json_token());
@@ -251,6 +268,7 @@ private:
             return json.real_number(v, a.real);
         }
 
+        /// Reads a text: "%k" is operand k, everything else is text.
         bool read_text(std::string_view s, tensor_argument& a) {
             const bool digits = s.size() > 1 && s.find_first_not_of("0123456789", 1) == std::string_view::npos;
             if (!digits || s[0] != '%') {
@@ -275,7 +293,8 @@ private:
     detail::stable_arrays<expressions> symbolic_;
 };
 
-/// Operators, arguments and shapes of a capture, for `capture_view`. Both pointees must outlive the model.
+/// The tensor_model of a capture for `capture_view`: its operators, arguments and shapes. Both pointees must outlive
+/// the model.
 struct capture_tensor_model {
     const capture* step;
     const capture_tensors* tensors;

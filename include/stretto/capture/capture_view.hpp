@@ -1,4 +1,5 @@
-// A capture as a graph, with the op model of its nodes: the adapter for stretto-graph files.
+// The adapter for stretto-graph files: capture_view presents a capture as a graph, and capture_op_model says what its
+// nodes are and what they cost.
 #ifndef STRETTO_CAPTURE_CAPTURE_VIEW_HPP
 #define STRETTO_CAPTURE_CAPTURE_VIEW_HPP
 
@@ -49,7 +50,7 @@ struct capture_op_model {
     [[nodiscard]] bytes bytes_of(std::uint32_t x) const noexcept { return step->allocation(x); }
     [[nodiscard]] std::span<const std::uint32_t> aliases(std::uint32_t x) const noexcept { return step->aliases(x); }
     [[nodiscard]] std::span<const std::uint32_t> effects(std::uint32_t v) const noexcept { return step->writes(v); }
-    /// Such a node turns one element of a tensor into a number of the program, which the host must read.
+    /// Returns whether v turns one element of a tensor into a number of the program, which the host must read.
     [[nodiscard]] bool synchronises(std::uint32_t v) const noexcept {
         return step->op(v) == "aten._local_scalar_dense.default";
     }

@@ -23,7 +23,7 @@
 namespace stretto {
 namespace detail {
 
-/// Prints one capture.
+/// Prints one capture. Call print() once.
 class capture_printer {
 public:
     std::string print(const capture& c) {
@@ -53,7 +53,7 @@ private:
         char digits[40];  // the shortest text that reads back as x
         out_.append(digits, std::to_chars(digits, digits + sizeof digits, x).ptr);
     }
-    /// Members that the reader has kept as text, after those that it knows. They already form a list "key":value,...
+    /// Appends the members that the reader has kept as text. They already form a list "key":value,...
     void print_further(std::string_view members) {
         if (members.empty()) return;
         out_ += ',';
@@ -74,6 +74,7 @@ private:
         out_ += '}';
     }
 
+    /// Prints the costs. capture_builder has sorted the tables, so those of one group are adjacent.
     void print_costs(const capture_costs& costs) {
         out_ += "{\"memory_bytes_per_second\":";
         // A bandwidth that doubles hold exactly is written as an integer: 3350000000000, not 3.35e+12.
@@ -132,18 +133,19 @@ private:
 
 }  // namespace detail
 
-/// The capture as JSON text. Reading it gives an equal capture, and writing that gives the same text. O(text).
+/// Returns the capture as JSON text. Reading it gives an equal capture, and writing that gives the same text. O(text).
 inline std::string to_json(const capture& c) { return detail::capture_printer().print(c); }
 
 /// Writes a capture and returns the size of the file in bytes. It is gzipped if the path ends in ".gz" (the same
-/// capture gives the same bytes); "-" is standard output. After a failure the file may be incomplete.
+/// capture gives the same bytes); "-" is standard output. Fails if the file cannot be written, and may then leave it
+/// incomplete.
 inline expected<std::uint64_t, diagnostic> write_capture(const capture& c, const std::string& path) {
     return write_text(path, to_json(c));
 }
 
-/// The same nodes in another order: node order[i] becomes node i, and references by position are renumbered. The order
-/// of inputs stays, so "%k" in arguments keeps its meaning. The call fails if the order names a node twice or not at
-/// all, or puts one before a node that it reads, aliases or writes. It takes O(V log V + E + text) time.
+/// Returns the same nodes in another order: node order[i] becomes node i, and references by position are renumbered.
+/// The order of inputs stays, so "%k" in arguments keeps its meaning. The call fails if the order names a node twice or
+/// not at all, or puts one before a node that it reads, aliases or writes. It takes O(V log V + E + text) time.
 inline expected<capture, diagnostic> reordered(const capture& c, std::span<const std::uint32_t> order) {
     std::vector<std::uint32_t> position(c.size(), UINT32_MAX);
     for (std::size_t i = 0; i < order.size(); ++i) {
@@ -168,7 +170,8 @@ inline expected<capture, diagnostic> reordered(const capture& c, std::span<const
     return std::move(plan).build();
 }
 
-/// Writes the same nodes in another order, as a plan that can be checked against the step by name.
+/// Writes the same nodes in another order, as a plan that can be checked against the step by name. Returns the size of
+/// the file in bytes, and fails like reordered() and write_capture().
 inline expected<std::uint64_t, diagnostic> write_plan(const capture& c, std::span<const std::uint32_t> order,
                                                       const std::string& path) {
     expected<capture, diagnostic> plan = reordered(c, order);

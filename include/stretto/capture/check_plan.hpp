@@ -34,7 +34,8 @@
 namespace stretto {
 namespace detail {
 
-/// The figures of a capture by the exact clock and the memory rule, in program order.
+/// Returns the figures of a capture by the exact clock and the memory rule, in program order. Reports a capture whose
+/// times or bytes are too large to be added.
 inline plan_figures figures_of(const capture& c, contention under, plan_findings& found) {
     plan_figures figures;
     figures.nodes = c.size();
@@ -65,10 +66,13 @@ inline plan_figures figures_of(const capture& c, contention under, plan_findings
 
 /// Finds every rule that `plan` breaks as a rewriting of `step`, and the exact figures of both. A plan without
 /// violations is legal. `limit` is compared with the peak memory of the plan by the memory rule of the format. The
-/// figures include contention, if any is given. Violations are listed in this order: presence of operations, nodes of
-/// the plan in program order, chunks, unpacks, sums, storages, data in flight, the limit. The result is deterministic.
-/// It takes O(V log V + E + text of new nodes) time, more for chains of recombinations and storages with very many
-/// aliases, and O(V + E) space.
+/// figures include contention, if any is given. Violations are listed in this order: roles of new nodes, absorbed
+/// casts, presence of operations, nodes of the plan in program order, chunks, unpacks, sums, storages, data in flight,
+/// figures, the limit. The result is deterministic.
+///
+/// It takes O(V log V + E + text of new nodes) time and O(V + E) space. It takes more for chains of recombinations and
+/// storages with very many aliases, O(V) more for each collective of a sum, and O(V + E) for each storage over which a
+/// sum is written.
 [[nodiscard]] inline plan_report check_plan(const capture& step, const capture& plan, bytes limit = unlimited_bytes,
                                             contention under = {}) {
     detail::plan_findings found;

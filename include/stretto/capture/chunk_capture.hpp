@@ -1,5 +1,5 @@
-// A captured step in chunks, in one call: planned, verified, and written as a capture by the conventions of
-// stretto-graph for chunked plans. Needs simdjson.
+// Runs regions of a captured step in chunks, in one call: the change is planned, verified, and written as a capture by
+// the conventions of stretto-graph for chunked plans. Needs simdjson.
 #ifndef STRETTO_CAPTURE_CHUNK_CAPTURE_HPP
 #define STRETTO_CAPTURE_CHUNK_CAPTURE_HPP
 
@@ -30,13 +30,13 @@ using capture_token_dimension = token_dimension<std::uint32_t>;
 /// An operation that reads rows of chunks and does not run per chunk.
 struct kept_operation {
     chunk_error<std::uint32_t> why;
-    diagnostic in_words;
+    diagnostic in_words;  ///< the same reason as a message
 };
 
 /// An operation that stays whole for a reason of its own, and the operations that stay whole because of it.
 struct kept_cause {
     chunk_cause<std::uint32_t> cause;
-    diagnostic in_words;
+    diagnostic in_words;  ///< its reason as a message
 };
 
 /// A step in chunks, and a record of what was done to it.
@@ -44,7 +44,7 @@ struct chunked_capture {
     capture_chunk_plan plan;
     capture step;
     std::vector<kept_operation> kept_whole;  ///< in program order
-    std::vector<kept_cause> causes;          ///< the first operation of each chain of these, in program order
+    std::vector<kept_cause> causes;          ///< one for each reason of its own, in program order
 };
 
 /// Plans, verifies and carries out: plan_chunks, verify_chunks with a model that has not seen the step before, then

@@ -32,6 +32,8 @@ namespace stretto {
 
 namespace detail {
 
+/// Carries out concretise_capture. A first pass over the nodes, in program order, finds new shapes and known numbers,
+/// and stops at a guard that does not hold; a second pass writes the nodes.
 class capture_concretiser {
 public:
     capture_concretiser(const capture& step, const capture_tensors& tensors, std::span<const capture_symbol> values)
@@ -63,6 +65,8 @@ private:
         std::int64_t same = 0;                          // and of those that do not
     };
 
+    /// Records what changes in node v: the symbols that it still binds, its results, and the number that it computes,
+    /// if it is known. Returns a fault if an extent is impossible, or if v is a guard that does not hold.
     std::optional<diagnostic> look_at(node_id v) {
         node& n = nodes_[v];
         if (step_.field(v, "binds")) {
@@ -83,6 +87,7 @@ private:
         return fault_of_node(step_, v, "args", std::move(text), "the step was traced for other values");
     }
 
+    /// Computes the results of v with the new values: their extents, their text, and the bytes before and after.
     std::optional<diagnostic> look_at_outputs(node_id v) {
         node& n = nodes_[v];
         const std::span<const tensor_type> types = tensors_.components(v);
@@ -120,8 +125,8 @@ private:
         return {};
     }
 
-    /// The value of an extent. If its spelling is unknown to this library, this is the recorded extent as long as its
-    /// symbols have their recorded values, and nothing otherwise.
+    /// Returns the value of an extent. If its spelling is unknown to this library, this is the recorded extent as long
+    /// as its symbols have their recorded values, and nothing otherwise.
     [[nodiscard]] std::optional<std::int64_t> value_of(std::string_view extent, std::int64_t as_recorded) const {
         if (const auto value = extent_expression::value(extent, all_)) return value;
         bool changed = false;
@@ -132,7 +137,8 @@ private:
         return changed ? std::nullopt : std::optional(as_recorded);
     }
 
-    /// The numbers whose readers now all read constants, and the guards that hold.
+    /// Returns, by node, whether it is removed: known numbers whose readers are removed or now contain the number
+    /// itself, and guards that hold.
     std::vector<char> unneeded() const {
         std::vector<char> gone(step_.size(), false);
         for (node_id v = static_cast<node_id>(step_.size()); v-- > 0;) {
@@ -161,6 +167,8 @@ private:
         return std::move(made).build();
     }
 
+    /// Returns node v as it is written: with its new results and costs, known numbers in place of the nodes that
+    /// computed them, and references to positions in the new step.
     capture_node rewritten_node(node_id v, const std::vector<char>& gone, const std::vector<node_id>& position) {
         capture_node n = node_of(step_, v);
         const node& now = nodes_[v];
@@ -214,8 +222,9 @@ private:
         return n;
     }
 
-    /// The duration of a node. A collective with another payload takes what the table says for that payload. A kernel
-    /// takes its launch, plus the rest scaled by the growth of those operands and results that changed their size.
+    /// Returns the new duration of a node. A collective with another payload takes what the table says for that
+    /// payload, or its recorded time if there is no table. A kernel takes its launch, plus the rest scaled by the
+    /// growth of those operands and results that changed their size.
     [[nodiscard]] nanoseconds duration(node_id v, bytes payload) const {
         const nanoseconds recorded = step_.duration(v);
         if (step_.kind(v) == op_kind::start && payload != step_.payload(v)) {
@@ -245,6 +254,7 @@ private:
         if (amount > n.before + n.same) return scaled(amount, n.before + n.same, n.after + n.same);
         return amount - n.before + n.after;
     }
+    /// Returns amount * after / before, rounded down, or the amount itself if `before` is 0.
     static std::int64_t scaled(std::int64_t amount, std::int64_t before, std::int64_t after) {
         __extension__ typedef __int128 wide;
         if (before == after || before == 0) return amount;
@@ -265,19 +275,19 @@ private:
 
 }  // namespace detail
 
-/// The step with `values` in place of their symbols: in the shapes of results, as numbers where nodes read sizes or
-/// values computed from them, and in what nodes bind. An extent that mentions other symbols keeps those. If a value
-/// differs from the recorded one, shapes, bytes, payloads and durations follow: durations of collectives by the cost
-/// table of the step, those of kernels in proportion to the sizes of their tensors that change. Sizes, arithmetic and
-/// comparisons that are no longer read are removed, and so are guards that hold; an undecided guard stays. If a program
-/// measures a value at run time (a node binds it), the value given here is used without a check.
+/// Returns the step with `values` in place of their symbols: in the shapes of results, as numbers where nodes read
+/// sizes or values computed from them, and in what nodes bind. An extent that mentions other symbols keeps those. If a
+/// value differs from the recorded one, shapes, bytes, payloads and durations follow: durations of collectives by the
+/// cost table of the step, or not at all without a table; those of kernels in proportion to the sizes of their tensors
+/// that change. Sizes, arithmetic and comparisons that are no longer read are removed, and so are guards that hold; an
+/// undecided guard stays. If a program measures a value at run time (a node binds it), the value given here is used
+/// without a check.
 ///
 /// `concretise_capture(step, tensors, step.symbols())` leaves no symbol at all. Dictionaries among the arguments are
 /// rewritten too; the format has no nested graphs.
 ///
-/// Fails, and names the node, if the values make a guard false or an extent negative or impossible to compute; fails if
-/// a symbol is not one of the step, or its value is negative. O(length of the text).
-/// a symbol is not one of the step, or its value is negative. O(length of the text).
+/// Fails, and names the node, if the values make a guard false or an extent negative or impossible to compute. Also
+/// fails if a symbol is not one of the step, or its value is negative. O(length of the text).
 [[nodiscard]] inline expected<capture, diagnostic> concretise_capture(const capture& step,
                                                                       const capture_tensors& tensors,
                                                                       std::span<const capture_symbol> values) {

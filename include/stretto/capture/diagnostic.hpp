@@ -15,8 +15,8 @@
 
 namespace stretto {
 
-/// Text from a file as it may appear in a message: control characters and non-ASCII bytes become '?', and text beyond
-/// `limit` characters is cut and marked with "...".
+/// Returns text from a file as it may appear in a message: control characters and non-ASCII bytes become '?', and text
+/// beyond `limit` characters is cut and marked with "...".
 inline std::string printable(std::string_view text, std::size_t limit = 80) {
     std::string shown(text.substr(0, limit));
     for (char& c : shown)
@@ -30,12 +30,12 @@ struct diagnostic {
     std::string file;                   ///< as the caller named it; "-" is standard input
     std::optional<std::uint64_t> byte;  ///< offset into the decompressed text, if a syntax error has one
     std::optional<std::uint32_t> node;  ///< position of the node in the list of nodes
-    std::string node_name;              ///< of that node, if it is already known
-    std::string field;                  ///< such as "inputs" or "costs.collectives"
+    std::string node_name;              ///< the name of that node, if it is already known
+    std::string field;                  ///< the member at fault, such as "inputs" or "costs.collectives"
     std::string cause;
     std::string hint;
 
-    /// The whole diagnostic on one line, without a newline, whatever bytes the file contains.
+    /// Returns the whole diagnostic on one line, without a newline, whatever bytes the file contains.
     [[nodiscard]] std::string message() const {
         std::string line;
         const auto add = [&line](const std::string& part) {

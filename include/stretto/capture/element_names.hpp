@@ -1,4 +1,4 @@
-// The names of element types in captured files.
+// Maps the names of element types in captured files to element_type and back.
 #ifndef STRETTO_CAPTURE_ELEMENT_NAMES_HPP
 #define STRETTO_CAPTURE_ELEMENT_NAMES_HPP
 
@@ -18,13 +18,13 @@ inline constexpr std::array<std::string_view, 12> element_names = {"f16", "bf16"
 
 }  // namespace detail
 
-/// The element type with this name in stretto-graph; `other` for an unknown name.
+/// Returns the element type with this name in stretto-graph; `other` for an unknown name.
 [[nodiscard]] inline element_type element_type_of(std::string_view name) noexcept {
     std::size_t k = 0;
     while (k < detail::element_names.size() && detail::element_names[k] != name) ++k;
     return static_cast<element_type>(k);
 }
-/// The name of an element type in stretto-graph.
+/// Returns the name of an element type in stretto-graph; "other" for `other`.
 [[nodiscard]] inline std::string_view name_of(element_type e) noexcept {
     const std::size_t k = static_cast<std::size_t>(e);
     return k < detail::element_names.size() ? detail::element_names[k] : "other";

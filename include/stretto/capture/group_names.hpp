@@ -15,9 +15,9 @@
 
 namespace stretto {
 
-/// A name for each group, by its id: its description if it has one, otherwise its name, prefixed with "group" if that
-/// is a number. Groups with equal descriptions have their names appended: "mesh (1)" and "mesh (2)". No two names of a
-/// capture are equal unless a description imitates such a suffix.
+/// Returns a name for each group, by its id: its description if it has one, otherwise its name, with "group" before it
+/// if that is a number. Groups to which this gives the same name have their own names appended: "mesh (1)" and "mesh
+/// (2)". No two names of a capture are equal unless a description or a name imitates such a suffix. O(groups squared).
 [[nodiscard]] inline std::vector<std::string> names_of_groups(const capture& step) {
     std::vector<std::string> names;
     for (const capture_group& g : step.groups()) {

@@ -23,12 +23,14 @@ namespace stretto {
 /// The limits beyond which a file is refused.
 struct file_limits {
     std::uint64_t max_bytes = std::uint64_t{1} << 30;  ///< size of the text, decompressed
-    /// The ratio of decompressed to compressed size, beyond the first 64 MiB. Captures reach 15, a bomb 1,000.
+    /// The largest ratio of decompressed to compressed size. A text of up to 64 MiB is accepted at any ratio. Captures
+    /// reach 15, a decompression bomb 1,000.
     std::uint64_t max_expansion = 50;
 };
 
 namespace detail {
 
+/// Returns a diagnostic about a file as a whole.
 inline unexpected<diagnostic> file_fault(std::string_view file, std::string cause, std::string hint) {
     diagnostic d;
     d.file = file;
@@ -48,7 +50,7 @@ inline unexpected<diagnostic> too_large(std::string_view file, std::uint64_t lim
     return file_fault(file, "is larger than " + std::to_string(limit) + " bytes", hint);
 }
 
-/// The decompressor of a gzip stream; it is released at the end of its scope.
+/// The state of zlib while it decompresses a gzip stream; it is released at the end of its scope.
 struct inflater {
     z_stream stream = {};
     bool ready = inflateInit2(&stream, 15 + 16) == Z_OK;  // 16: expect a gzip header
@@ -62,14 +64,14 @@ struct inflater {
 
 }  // namespace detail
 
-/// Whether the bytes begin like a gzip file.
+/// Returns whether the bytes begin like a gzip file.
 inline bool is_gzip(std::string_view bytes_read) noexcept {
     return bytes_read.size() >= 2 && bytes_read[0] == '\x1f' && bytes_read[1] == '\x8b';
 }
 
 /// Decompresses a gzip file of one or several members. It fails if the file is damaged, truncated, followed by other
-/// data, or larger than the limits. At most twice the size of the result is allocated, and never more than the limits
-/// allow.
+/// data, or larger than the limits. It writes at most one byte more than the limits allow. O(size of the result) time.
+/// While it grows, the buffer is at most 2 times the result, 4 times the input, or 64 KiB, whichever is largest.
 inline expected<std::string, diagnostic> gunzip(std::string_view compressed, std::string_view file,
                                                 const file_limits& limits = {}) {
     constexpr std::uint64_t always_allowed = std::uint64_t{64} << 20;
@@ -118,7 +120,7 @@ inline expected<std::string, diagnostic> gunzip(std::string_view compressed, std
 }
 
 /// Compresses a text to one gzip member without a name or a time stamp, so that the same text and zlib give the same
-/// bytes.
+/// bytes. `file` appears only in the diagnostic if memory runs out.
 inline expected<std::string, diagnostic> gzip(std::string_view text, std::string_view file) {
     z_stream z = {};
     if (deflateInit2(&z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
@@ -144,7 +146,8 @@ inline expected<std::string, diagnostic> gzip(std::string_view text, std::string
     return compressed;
 }
 
-/// The text of a file ("-" is standard input), decompressed if it begins like a gzip file.
+/// Returns the text of a file ("-" is standard input), decompressed if it begins like a gzip file. Fails if the file
+/// cannot be opened or read, exceeds the limits, or is gzip that gunzip() refuses.
 inline expected<std::string, diagnostic> read_text(const std::string& path, const file_limits& limits = {}) {
     errno = 0;
     const detail::file_handle f(path == "-" ? stdin : std::fopen(path.c_str(), "rb"));

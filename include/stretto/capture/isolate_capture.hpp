@@ -1,4 +1,5 @@
-// A captured step whose token exchanges have communicators of their own (transform/isolate_groups.hpp).
+// Writes a captured step in which some collectives, such as token exchanges, have communicators of their own
+// (transform/isolate_groups.hpp).
 #ifndef STRETTO_CAPTURE_ISOLATE_CAPTURE_HPP
 #define STRETTO_CAPTURE_ISOLATE_CAPTURE_HPP
 
@@ -18,7 +19,8 @@ namespace stretto {
 
 namespace detail {
 
-/// Collects the changes that an isolation plan makes to a capture.
+/// The group_rewriter that collects the changes of an isolation plan. It drops priorities, for which the format has no
+/// member.
 struct group_changes {
     std::vector<capture_group> groups;  // all, the new ones last
     std::vector<group_id> of_node;
@@ -46,9 +48,9 @@ private:
 
 }  // namespace detail
 
-/// The step with the groups and the moves of a plan. A new group has the name of its original with the suffix ".2", or
-/// the next free number; it lists the same ranks, refers to its original in `duplicate_of`, and has the same costs.
-/// Arguments are not changed. Precondition: `plan` was made for `step`. O(size log size).
+/// Returns the step with the groups and the moves of a plan. A new group has the name of its original with the suffix
+/// ".2", or the next free number; it lists the same ranks, refers to its original in `duplicate_of`, and has the same
+/// costs. Arguments are not changed. Precondition: `plan` was made for `step`. O(size log size).
 [[nodiscard]] inline capture isolated(const capture& step, const isolation_plan<std::uint32_t>& plan) {
     detail::group_changes changes(step);
     apply(plan, changes);

@@ -14,36 +14,37 @@
 
 namespace stretto {
 
-/// The rules for a plan that is written as a capture. "Step" is the capture from which the plan was made.
+/// The rules for a plan that is written as a capture. "The step" is the capture from which the plan was made; "reduced
+/// once" means that a collective of a sum replaces collectives whose results are added.
 enum class plan_rule : std::uint8_t {
     operation_lost,          ///< an operation of the step is neither present nor replaced by the rules
-    operation_still_there,   ///< it was replaced (launched in a bucket, absorbed or chunked), and is still present
+    operation_still_there,   ///< it was absorbed, chunked or reduced once, and is still present
     operation_changed,       ///< kind, operator, arguments, results or collective differ
     cost_changed,            ///< duration, allocation or payload differ
-    group_changed,           ///< a collective has moved to a group of other ranks
+    group_changed,           ///< a collective is on another group of the step, or on one of other ranks
     inputs_changed,          ///< it reads something other than in the step
     writes_changed,          ///< it writes something else in place
     storage_lost,            ///< its results no longer live in the storage that they shared in the step
-    node_unexplained,        ///< a new node belongs to no bucket and no chunking
-    members_invalid,         ///< a new collective has no members, or members that are not starts of the step
+    node_unexplained,        ///< a new node belongs to no bucket, no sum and no chunking
+    members_invalid,         ///< a new collective lists no members or sums, or nodes that cannot be such
     members_differ,          ///< the members of a bucket cannot be one collective
-    launched_twice,          ///< a start is in two buckets, or twice in one
-    payload_wrong,           ///< for a bucket: not the sum of its members; for chunks: less than the whole
-    collective_underpaid,    ///< a new collective takes less time than its cost table says
+    launched_twice,          ///< an operation is replaced twice, or a launched start is still there or chunked
+    payload_wrong,           ///< a bucket or a sum sends another payload than it should, or clones send too little
+    collective_underpaid,    ///< a new collective takes less time than the cost table of the step says
     not_linear,              ///< for these members, the collective of the sum is not the sum of the collectives
     sum_differs,             ///< a collective of a sum does not represent the sum of its members, each once
-    sum_read_elsewhere,      ///< the result of one of its members is read by something other than the sum
-    inputs_of_members,       ///< a bucket does not read exactly what its members read
+    sum_read_elsewhere,      ///< a part of the sum is read elsewhere, or not exactly one addition is read by others
+    inputs_of_members,       ///< a bucket or sum does not read exactly what its members read
     absorbed_wrongly,        ///< an operation that a pack absorbs is not a cast, or others read it too
-    pack_missing,            ///< parts are not adjacent in memory, and the bucket has no pack and is not coalesced
+    pack_missing,            ///< a bucket has no pack and is not marked as coalesced
     pack_underpaid,          ///< a pack takes less time than its copy does
     unpack_missing,          ///< results of a bucket are used without the unpack that they need
     unpack_underpaid,        ///< an unpack takes less time than its copy does
-    wait_lost,               ///< the wait of a member does not wait for the bucket that launched the member
+    wait_lost,               ///< what replaced a collective has no wait, or the old wait does not read from it
     chunks_incomplete,       ///< the clones of an operation are not numbered 0, 1, 2, ... once each
-    chunks_underpaid,        ///< clones together take less time than the whole and their launches
+    chunks_underpaid,        ///< clones take less than the whole and a launch for each after the first
     recombination_partial,   ///< an operation outside reads only some of the chunks
-    copy_underpaid,          ///< an operator that splits or recombines takes less time than its copy does
+    copy_underpaid,          ///< an operator that splits, recombines or adds takes less time than moving its bytes
     memory_unaccounted,      ///< a new node allocates less than it must hold
     overtakes_a_write,       ///< two uses of one storage, one of which writes it, have changed places
     touches_data_in_flight,  ///< a node reads what a collective still writes, or writes what it still reads or writes
@@ -59,7 +60,7 @@ struct plan_violation {
     std::string cause;
     std::string hint;
 
-    /// The violation on one line, without a newline, whatever the names contain.
+    /// Returns the violation on one line, without a newline, whatever the names contain.
     [[nodiscard]] std::string message() const {
         std::string line = node.empty() ? "plan" : printable(node);
         line += ": " + cause;
@@ -69,7 +70,8 @@ struct plan_violation {
     friend bool operator==(const plan_violation&, const plan_violation&) = default;
 };
 
-/// The figures of a step by the exact clock and the memory rule, executed in program order.
+/// The figures of a step by the exact clock and the memory rule, executed in program order. Times and the peak are 0 if
+/// they are too large to be computed.
 struct plan_figures {
     nanoseconds makespan;
     nanoseconds exposed;

@@ -1,5 +1,5 @@
-// A captured step reduced once, in one call: planned, verified, and written as a capture by the conventions of
-// stretto-graph. Needs simdjson.
+// Reduces a captured step once, in one call: collectives whose results are only added become one collective of the sum.
+// The change is planned, verified, and written as a capture by the conventions of stretto-graph. Needs simdjson.
 #ifndef STRETTO_CAPTURE_REDUCE_CAPTURE_HPP
 #define STRETTO_CAPTURE_REDUCE_CAPTURE_HPP
 
@@ -31,12 +31,12 @@ struct reduced_capture {
     capture_reduction_plan plan;
     capture step;
     /// Nodes of the new step from which the sums are made, ascending. A plan that continues from here must leave them
-    /// whole: in that plan, the collective reads the sum of the operands of its members, by name.
+    /// whole, because check_plan finds the operands of the members by their names.
     std::vector<std::uint32_t> summands;
 };
 
-/// Plans and verifies. It fails if the verifier finds something, which would be a defect of the planner; the error
-/// names the node. A plan may be empty. O(text of starts) besides the two calls.
+/// Plans reductions and verifies them. It fails if the verifier finds something, which would be a defect of the
+/// planner; the error names the node. A plan may be empty. O(text of starts) besides the two calls.
 [[nodiscard]] inline expected<capture_reduction_plan, diagnostic> plan_capture_reductions(
     const capture& step, const capture_tensors& tensors) {
     const capture_view view{&step};
@@ -52,7 +52,8 @@ struct reduced_capture {
         "this is a defect of stretto: please report the step"));
 }
 
-/// The step with the plan carried out. Precondition: plan_capture_reductions made the plan for this step. O(text).
+/// Returns the step with the plan carried out. Precondition: plan_capture_reductions made the plan for this step.
+/// O(text).
 [[nodiscard]] inline expected<reduced_capture, diagnostic> reduce_capture(const capture& step,
                                                                           const capture_tensors& tensors,
                                                                           capture_reduction_plan plan) {

@@ -1,5 +1,5 @@
-// A captured step with other durations, so that it is planned for the machine on which it runs: with those measured in
-// a run, or including the time for numbers that the host reads.
+// Gives a captured step other durations, so that it is planned for the machine on which it runs: those that were
+// measured in a run, or durations that include the time for numbers that the host reads.
 #ifndef STRETTO_CAPTURE_RETIMED_CAPTURE_HPP
 #define STRETTO_CAPTURE_RETIMED_CAPTURE_HPP
 
@@ -19,10 +19,10 @@
 
 namespace stretto {
 
-/// The same step with measured durations: the median time of every kernel, and the median transfer time of every
-/// collective (summarize_run). Nodes that were not measured keep their durations, and everything else stays unchanged,
-/// including tables of costs. Returns an error if durations add up to more than a capture may hold. O(text + V log V +
-/// E + S log S) for S spans. Precondition: spans refer to nodes of the step.
+/// Returns the same step with measured durations: the median time of every kernel, and the median transfer time of
+/// every collective (summarize_run). Nodes that were not measured keep their durations, and everything else stays
+/// unchanged, including tables of costs. Fails if durations or bytes add up to more than a task graph or a capture may
+/// hold. O(text + V log V + E + S log S) for S spans. Precondition: spans refer to nodes of the step.
 inline expected<capture, diagnostic> with_durations_of(const capture& step, std::span<const measured_span> spans) {
     auto tasks = make_task_graph(capture_view{&step}, capture_op_model{&step});
     if (!tasks) {
@@ -42,8 +42,8 @@ inline expected<capture, diagnostic> with_durations_of(const capture& step, std:
     return std::move(made).build();
 }
 
-/// The same step with time `each` charged for every number that the host reads (charge_synchronisation), during which
-/// the lane of kernels is idle. Returns an error if durations add up to more than a capture may hold. O(text + V + E).
+/// Returns the same step with time `each` charged for every number that the host reads (charge_synchronisation), during
+/// which the lane of kernels is idle. Fails if durations add up to more than a capture may hold. O(text + V log V + E).
 /// Precondition: the charge is not negative, and below 2^62 ns.
 inline expected<capture, diagnostic> with_synchronisation(const capture& step, nanoseconds each) {
     const charge_synchronisation model(capture_op_model{&step}, each);

@@ -1,5 +1,5 @@
-// Reads the measurements of a run from the trace that it has written (chrome_trace::add_run): JSON or gzipped JSON, as
-// any viewer of Chrome traces reads it. Slices that state their rank and step belong to the run; everything else in the
+// Reads the measurements of a run from the trace that chrome_trace::add_run has written: JSON or gzipped JSON, as any
+// viewer of Chrome traces reads it. Slices whose args state a rank and a step belong to the run; everything else in the
 // file, such as predictions or counters, is ignored. Needs simdjson and zlib.
 #ifndef STRETTO_CAPTURE_RUN_READER_HPP
 #define STRETTO_CAPTURE_RUN_READER_HPP
@@ -35,8 +35,8 @@ struct named_run {
 /// The part of a run that belongs to a step.
 struct run_of_step {
     std::vector<measured_span> spans;  ///< `task` is a node of the step
-    std::size_t unknown = 0;           ///< the number of names that the step lacks, or has for other work
-    std::optional<std::string> first_unknown = {};
+    std::size_t unknown = 0;           ///< names of the run that no node has, or only one that takes no time
+    std::optional<std::string> first_unknown = {};  ///< the first of these names
 };
 
 namespace detail {
@@ -62,8 +62,10 @@ public:
     }
 
 private:
-    static constexpr double longest = 4e15;  // microseconds; so that differences in nanoseconds fit into 64 bits
+    static constexpr double longest = 4e15;  // microseconds; so that the ends of slices fit into 64 bits as nanoseconds
 
+    /// Adds one event to the run, unless it is no complete slice (phase X) or lacks a rank or a step. Fails if a member
+    /// that is read has the wrong type, or if a time of a slice is missing or out of range.
     bool read_event(od::value event) {
         static constexpr std::array<std::string_view, 5> keys = {"ph", "name", "ts", "dur", "args"};
         std::string_view phase, name, ignored;
@@ -123,7 +125,8 @@ private:
 
 }  // namespace detail
 
-/// Reads the run in a JSON text. `file_name` appears only in diagnostics. O(text + S log N) for S slices with N names.
+/// Reads the run in a JSON text. `file_name` appears only in diagnostics. Fails if the text is too large, is no such
+/// trace, or contains no slice of a run. O(text + S log N) for S slices with N names.
 inline expected<named_run, diagnostic> parse_run(std::string text, std::string_view file_name,
                                                  const file_limits& limits = {}) {
     const std::size_t length = text.size();
@@ -136,7 +139,8 @@ inline expected<named_run, diagnostic> parse_run(std::string text, std::string_v
     return unexpected(std::move(fault));
 }
 
-/// Reads the run in a file. Its first bytes decide whether it is gzipped; "-" is standard input.
+/// Reads the run in a file, which is decompressed if its first bytes are those of gzip; "-" is standard input. Fails if
+/// the file cannot be read, and otherwise like parse_run.
 inline expected<named_run, diagnostic> read_run(const std::string& path, const file_limits& limits = {}) {
     expected<std::string, diagnostic> text = read_text(path, limits);
     if (!text) return unexpected(text.error());
@@ -144,7 +148,7 @@ inline expected<named_run, diagnostic> read_run(const std::string& path, const f
 }
 
 /// Finds the operations of a run in a step, by their names. Inputs, views and outputs have no time of their own, so a
-/// name that belongs to one of these counts as unknown. O(N log V + S).
+/// name that belongs to one of these counts as unknown. The slices of unknown names are left out. O(N log V + S).
 inline run_of_step match_run(const named_run& run, const capture& step) {
     run_of_step made;
     std::vector<task_id> node(run.names.size(), no_task);

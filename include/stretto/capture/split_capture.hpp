@@ -1,4 +1,5 @@
-// A captured step whose buckets are split, in one call: planned, verified, and written as a capture. Needs simdjson.
+// Splits the buckets of a captured step, in one call: the change is planned, verified, and written as a capture. Needs
+// simdjson.
 #ifndef STRETTO_CAPTURE_SPLIT_CAPTURE_HPP
 #define STRETTO_CAPTURE_SPLIT_CAPTURE_HPP
 
@@ -22,8 +23,8 @@
 
 namespace stretto {
 
-/// Plans and verifies. It fails if the verifier finds something, which would be a defect of the planner; the error
-/// names the node. A plan may be empty. O(V + E + aliases + text of buckets) besides the verification.
+/// Plans splits and verifies them. It fails if the verifier finds something, which would be a defect of the planner;
+/// the error names the node. A plan may be empty. O(V + E + aliases + text of buckets) besides the verification.
 [[nodiscard]] inline expected<capture_split_plan, diagnostic> plan_capture_splits(const capture& step,
                                                                                   const capture_tensors& tensors) {
     const capture_view view{&step};
@@ -38,8 +39,8 @@ namespace stretto {
         "this is a defect of stretto: please report the step"));
 }
 
-/// The step with the plan carried out; the step itself if the plan is empty. Precondition: plan_capture_splits made the
-/// plan for this step. O(text).
+/// Returns the step with the plan carried out, or the step itself if the plan is empty. Precondition:
+/// plan_capture_splits made the plan for this step. O(text).
 [[nodiscard]] inline expected<capture, diagnostic> split_capture(const capture& step, const capture_tensors& tensors,
                                                                  const capture_split_plan& plan) {
     if (plan.empty()) return step;
@@ -51,14 +52,15 @@ namespace stretto {
 /// A step in which all buckets that can be split have been split.
 struct apart_capture {
     capture step;
-    std::size_t buckets = 0;                            ///< buckets that were split
-    std::size_t members = 0;                            ///< collectives in their place, in all rounds
+    std::size_t buckets = 0;                            ///< buckets that were split, in all rounds
+    std::size_t members = 0;                            ///< collectives that took their places, in all rounds
     std::vector<refused_split<std::uint32_t>> refused;  ///< buckets that remain, as nodes of `step`
 };
 
 /// Splits all buckets that can be split, and repeats this for the result, because a bucket may be a member of another
-/// one: PyTorch merges twice. There are as many rounds as buckets are nested, each at the cost of planning, verifying
-/// and writing.
+/// one: PyTorch merges twice. There are as many rounds as buckets are nested, each at the cost of reading tensors,
+/// planning, verifying and writing, and one more that finds nothing to split. Fails if the arguments or shapes of the
+/// step do not follow the format, or like the calls above.
 [[nodiscard]] inline expected<apart_capture, diagnostic> take_apart(const capture& step) {
     apart_capture made{step, 0, 0, {}};
     while (true) {

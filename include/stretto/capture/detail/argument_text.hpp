@@ -1,4 +1,4 @@
-// Arguments and shapes in the notation of stretto-graph, written for nodes that a transform adds. Existing text of the
+// Writes arguments and shapes in the notation of stretto-graph, for nodes that a transform adds. Existing text of the
 // program is kept as it is; only new arguments are spelt here.
 #ifndef STRETTO_CAPTURE_DETAIL_ARGUMENT_TEXT_HPP
 #define STRETTO_CAPTURE_DETAIL_ARGUMENT_TEXT_HPP
@@ -81,8 +81,8 @@ inline void append_arguments(std::string& to, std::span<const named_tensor_argum
     to += '}';
 }
 
-/// Appends one element of `outputs`. `symbolic` has the extents as expressions or numbers, or is empty; it is written
-/// if one of them is not a number.
+/// Appends one element of `outputs`. `symbolic` has one text for each extent, an expression or a number, or is empty;
+/// it is written if one of them is an expression.
 inline void append_tensor(std::string& to, std::span<const std::int64_t> shape, std::string_view dtype,
                           std::span<const std::string> symbolic) {
     to += "{\"shape\":[";

@@ -1,8 +1,9 @@
-// The conditions for a well-formed captured step, beyond being JSON with the right fields. The reader and the builder
-// require the same, so code that receives a capture need not check anything: every reference is to an existing node or
-// group, and sums of times and bytes do not overflow.
+// Checks the conditions for a well-formed captured step, beyond being JSON with the right fields. The reader and the
+// builder require the same, so code that receives a capture need not check anything: every reference is to an existing
+// node or group, and sums of times and bytes do not overflow.
 //
-// Each function returns the first fault that it finds, with its place, its cause and a hint; nothing if there is none.
+// Each function returns the first fault that it finds, with its place, its cause and a hint, or nothing if there is
+// none.
 #ifndef STRETTO_CAPTURE_DETAIL_CAPTURE_CHECK_HPP
 #define STRETTO_CAPTURE_DETAIL_CAPTURE_CHECK_HPP
 
@@ -26,7 +27,7 @@ namespace stretto::detail {
 
 inline constexpr const char* known_collectives = "all_gather, reduce_scatter, all_reduce, all_to_all";
 
-/// A fault of the step as a whole.
+/// Returns the description of a fault of the step as a whole.
 inline diagnostic fault_of_step(const char* field, std::string cause, std::string hint) {
     diagnostic d;
     d.field = field;
@@ -35,7 +36,7 @@ inline diagnostic fault_of_step(const char* field, std::string cause, std::strin
     return d;
 }
 
-/// A fault in a field of node v.
+/// Returns the description of a fault in a field of node v.
 inline diagnostic fault_of_node(const capture& c, std::uint32_t v, const char* field, std::string cause,
                                 std::string hint) {
     diagnostic d = fault_of_step(field, std::move(cause), std::move(hint));
@@ -44,8 +45,8 @@ inline diagnostic fault_of_node(const capture& c, std::uint32_t v, const char* f
     return d;
 }
 
-/// A list of nodes must name distinct nodes that come before its own. `seen` is scratch memory: false for every node,
-/// before and after the call.
+/// Requires that a list of nodes names distinct nodes that come before its own. `seen` is scratch memory: false for
+/// every node, before and after the call.
 inline std::optional<diagnostic> fault_of_list(const capture& c, std::uint32_t v, const char* field,
                                                std::span<const std::uint32_t> list, std::vector<bool>& seen) {
     std::size_t good = 0;
@@ -68,8 +69,9 @@ inline std::optional<diagnostic> fault_of_list(const capture& c, std::uint32_t v
     return fault_of_node(c, v, field, named + " twice", "name every node once");
 }
 
-/// The members of a node must fit its kind: amounts are not negative; a start has a collective, its payload and an
-/// existing group, and no other node has them; a wait reads one start, as the first of its inputs.
+/// Requires that the members of a node fit its kind: it has a name; amounts are not negative; a start has a collective,
+/// its payload and an existing group, and no other node has them; a wait reads a start, if at all, as the first of its
+/// inputs.
 inline std::optional<diagnostic> fault_of_kind(const capture& c, std::uint32_t v) {
     if (c.name(v).empty()) return fault_of_node(c, v, "name", "is empty", "every node needs a name");
     if (c.duration(v).count < 0)
@@ -98,7 +100,7 @@ inline std::optional<diagnostic> fault_of_kind(const capture& c, std::uint32_t v
     return {};
 }
 
-/// The nodes, in program order.
+/// Requires that all nodes are well formed. They are checked in program order.
 inline std::optional<diagnostic> fault_of_nodes(const capture& c) {
     std::vector<bool> seen(c.size(), false);
     for (std::size_t i = 0; i < c.size(); ++i) {
@@ -112,7 +114,7 @@ inline std::optional<diagnostic> fault_of_nodes(const capture& c) {
     return {};
 }
 
-/// Sums over the whole step must fit in 64 bits, so that simulators need not check for overflow.
+/// Requires that sums over the whole step fit in 64 bits, so that simulators need not check for overflow.
 inline std::optional<diagnostic> fault_of_sums(const capture& c) {
     std::int64_t time = 0, allocated = 0, sent = 0;
     const auto add = [](std::int64_t& sum, std::int64_t x) {
@@ -130,7 +132,7 @@ inline std::optional<diagnostic> fault_of_sums(const capture& c) {
     return {};
 }
 
-/// The least of the names that occur twice.
+/// Returns the alphabetically first of the names that occur twice, or nothing if all differ.
 inline std::optional<std::string_view> repeated_name(std::vector<std::string_view> names) {
     std::sort(names.begin(), names.end());
     const auto twice = std::adjacent_find(names.begin(), names.end());
@@ -138,7 +140,7 @@ inline std::optional<std::string_view> repeated_name(std::vector<std::string_vie
     return *twice;
 }
 
-/// The process groups: the faults of core/process_groups.hpp in words.
+/// Requires that process groups are consistent, and puts the faults of core/process_groups.hpp into words.
 inline std::optional<diagnostic> fault_of_groups(const capture& c) {
     using why = group_fault::reason;
     const std::optional<group_fault> fault = first_fault(c);
@@ -176,7 +178,7 @@ inline std::optional<diagnostic> fault_of_groups(const capture& c) {
     return {};
 }
 
-/// Names of groups, and of symbols, must differ.
+/// Requires that names of groups differ, and names of symbols.
 inline std::optional<diagnostic> fault_of_names(const capture& c) {
     std::vector<std::string_view> names;
     for (const capture_group& g : c.groups()) names.push_back(g.name);
@@ -191,8 +193,8 @@ inline std::optional<diagnostic> fault_of_names(const capture& c) {
     return {};
 }
 
-/// The cost tables: bandwidth and times are possible, every group and collective has one table at most, and the points
-/// of a table ascend. The builder has sorted them, so tables of one group and collective stand side by side.
+/// Requires that bandwidth and times are possible, every group and collective has one table at most, and the points of
+/// a table ascend. The builder has sorted the tables, so those of one group and collective are adjacent.
 inline std::optional<diagnostic> fault_of_costs(const capture_costs& costs) {
     if (!std::isfinite(costs.memory_bytes_per_second) || costs.memory_bytes_per_second <= 0)
         return fault_of_step("costs.memory_bytes_per_second", "is not positive", "give the bandwidth of the memory");
@@ -218,8 +220,8 @@ inline std::optional<diagnostic> fault_of_costs(const capture_costs& costs) {
     return {};
 }
 
-/// The first fault of a capture: nodes are checked in program order, then sums, groups, names and costs. O(V + E), and
-/// O(n log n) for n names of groups and symbols.
+/// Returns the first fault of a capture. Nodes are checked in program order, then sums, groups, names and costs. O(V +
+/// E), plus what first_fault takes for groups, plus O(n log n) for n names of groups and symbols.
 inline std::optional<diagnostic> fault_of(const capture& c) {
     std::optional<diagnostic> fault = fault_of_nodes(c);
     if (!fault) fault = fault_of_sums(c);

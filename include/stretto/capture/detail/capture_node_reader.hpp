@@ -1,6 +1,6 @@
-// Reads one node of a stretto-graph. Nodes are most of a file, so one object is filled repeatedly, the search for a key
-// begins after the previous one, and texts are views of the file. Members that the library does not interpret are kept
-// as text.
+// Reads single nodes of a stretto-graph, for the reader of captures and for the record of the originals in a bucket.
+// Nodes are most of a file, so one object is filled repeatedly, the search for a key begins after the previous one, and
+// texts are views of the file. Members that the library does not interpret are kept as text.
 #ifndef STRETTO_CAPTURE_DETAIL_CAPTURE_NODE_READER_HPP
 #define STRETTO_CAPTURE_DETAIL_CAPTURE_NODE_READER_HPP
 
@@ -20,7 +20,7 @@
 
 namespace stretto::detail {
 
-/// Fills one capture_node after the other. The text of a node points into the document that the walk is on.
+/// Fills one capture_node after another. The texts of a node point into the document of the walk.
 class capture_node_reader {
 public:
     using value = od::value;
@@ -30,7 +30,7 @@ public:
     /// The node that was read last; it is overwritten by the next.
     [[nodiscard]] const capture_node& node() const noexcept { return node_; }
 
-    /// Reads one node. Returns false if it is malformed; the failure is in the walk.
+    /// Reads one node. Returns false if it is malformed; the walk then holds the failure.
     bool read(value v) {
         node_.inputs.clear();
         node_.aliases.clear();
@@ -53,13 +53,14 @@ public:
     }
 
 private:
-    // Members may come in any order; one close to this is found quickest, because the search goes on where it stopped.
+    // Members may come in any order. They are found fastest in this one, because the search for a key begins after the
+    // previous one.
     static constexpr std::array<std::string_view, 16> keys = {
         "name",  "op",      "kind",       "inputs", "args",    "kwargs", "outputs", "bytes",
         "alias", "mutates", "collective", "group",  "payload", "ns",     "fqn",     "direction"};
     static constexpr unsigned at(std::string_view key) noexcept { return position_in(keys, key); }
 
-    /// Reads the member with key k into the node. "fqn" and "direction" stay texts, like unknown members; they are
+    /// Reads the member with key k into the node. "fqn" and "direction" stay text, like unknown members; they are
     /// listed so that one that occurs twice is found quickly.
     bool read_member(unsigned k, value v) {
         switch (k) {
@@ -97,7 +98,7 @@ private:
         }
     }
 
-    /// Fails if a member is missing, or if one is there that only a start may have.
+    /// Fails if a required member is missing, or if a node that is no start has a member of a start.
     bool check_members(const seen_keys& seen) {
         static constexpr std::array<unsigned, 7> always = {at("name"),    at("op"),    at("kind"), at("inputs"),
                                                            at("outputs"), at("bytes"), at("ns")};
@@ -123,22 +124,22 @@ private:
                           "%k is the node in place k of inputs, counted from 0");
     }
 
-    /// Keeps a member that the library does not interpret as the text that it is.
+    /// Keeps a member as text.
     bool read_note(std::string_view key, value v) {
         std::string_view raw;
         if (!json_.any(v, raw)) return false;
         node_.fields.push_back({key, raw});
         return true;
     }
-    /// Keeps an unknown member. There may be few, so that a file of something else is refused early, and searching them
-    /// is cheap.
+    /// Keeps an unknown member. Their number is limited, so that a file of something else is refused early, and the
+    /// linear search for repeated keys stays cheap.
     bool read_unknown(std::string_view key, value v) {
         for (const json_field& f : node_.fields)
             if (f.key == key) return seen_keys::repeated(json_);
         return node_.fields.size() < max_fields_ ? read_note(key, v) : seen_keys::too_many(json_, max_fields_);
     }
-    /// Keeps arguments as text, after noting which operands they name. Inputs may come later in the object, so that the
-    /// check waits for the end of the node.
+    /// Keeps arguments as text, and notes which operands they name. The check of these waits for the end of the node,
+    /// because its inputs may come later.
     bool read_arguments(std::string_view key, value v) {
         json_.largest_reference = -1;
         if (!read_note(key, v)) return false;
@@ -146,8 +147,9 @@ private:
         return true;
     }
 
-    // Readers of members. Each returns false if the member is malformed; the failure is in the walk. Numbers that are
-    // too large for an index are clamped to one that no step has, which the check of references then finds.
+    // The functions below read one member each, and return false if it is malformed; the walk then holds the failure. A
+    // number that is too large for an index is clamped to one that no step has, which the check of references then
+    // finds.
     bool read_kind(value v) {
         std::string_view s;
         if (!json_.text(v, s)) return false;
@@ -186,8 +188,8 @@ private:
         });
     }
     /// Checks one element of outputs: it has a shape and a type, and perhaps members that are not interpreted here.
-    /// Only its text is kept: capture_tensors reads it again when shapes are asked for, which an order alone never
-    /// does.
+    /// Only its text is kept; capture_tensors reads it again when shapes are asked for, which planning an order alone
+    /// never does.
     bool check_tensor(value v) {
         static constexpr std::array<std::string_view, 2> tensor_keys = {"shape", "dtype"};
         seen_keys seen;

@@ -19,7 +19,7 @@ inline void append_number(std::string& out, std::int64_t n) {
     char digits[24];
     out.append(digits, std::to_chars(digits, digits + sizeof digits, n).ptr);
 }
-/// Appends `key`, which is quoted and has its colon, and a list of numbers.
+/// Appends `key`, which is already quoted and followed by a colon, and a list of numbers.
 inline void append_numbers(std::string& out, std::string_view key, std::span<const std::uint32_t> list) {
     out += key;
     char open = '[';
@@ -36,8 +36,8 @@ struct named_positions {
     std::span<const std::uint32_t> inputs, aliases, writes;
 };
 
-/// Appends node v of a capture, which refers to others by the positions `named`. Members that are kept as text come
-/// last; empty members are left out.
+/// Appends node v of a capture, with the positions `named` as its references. Members that are kept as text come last;
+/// `alias` and `mutates` are left out if they are empty.
 inline void append_node(std::string& out, const capture& c, std::uint32_t v, const named_positions& named) {
     out += "{\"name\":";
     append_quoted(out, c.name(v));

@@ -1,4 +1,5 @@
-// Kernels that convert their operand to another element type: what a pack can do while it copies.
+// Recognises kernels that convert their operand to another element type. A pack can do that while it copies, so a
+// bucket may absorb them, and a split may write them anew.
 #ifndef STRETTO_CAPTURE_DETAIL_CASTS_HPP
 #define STRETTO_CAPTURE_DETAIL_CASTS_HPP
 
@@ -13,13 +14,14 @@
 
 namespace stretto::detail {
 
-/// Whether the format lets a pack absorb a kernel of this operator.
+/// Returns whether the format lets a pack absorb a kernel of this operator.
 inline bool is_cast(std::string_view op) {
     return op.find("convert_element_type") != std::string_view::npos || op.find("_to_copy") != std::string_view::npos;
 }
 
-/// Whether v is a cast whose call says only to which element type, which is that of its result: then it computes what
-/// any other such cast of the same value computes. `element` is the element type of its result, as the file calls it.
+/// Returns whether v is a cast whose call says nothing but its element type, which is that of its result. Then it
+/// computes what any other such cast of the same value computes. `element` is the element type of its result, as the
+/// file calls it.
 inline bool only_converts(const capture& step, std::uint32_t v, std::string_view element) {
     if (step.kind(v) != op_kind::compute || step.inputs(v).size() != 1 || !step.writes(v).empty()) return false;
     const auto says = [&](std::string_view key, std::string_view before, std::string_view behind) {

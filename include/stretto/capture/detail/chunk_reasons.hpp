@@ -1,5 +1,5 @@
-// Why a captured step cannot be chunked as asked, as a diagnostic. The words are transform/explain_chunks.hpp's; this
-// header only says where in the file that is, and keeps what stands in the file from breaking a message.
+// Explains, as a diagnostic, why a captured step cannot be chunked as requested. The words come from
+// transform/explain_chunks.hpp; this header adds the place in the file, and makes texts of the file printable.
 #ifndef STRETTO_CAPTURE_DETAIL_CHUNK_REASONS_HPP
 #define STRETTO_CAPTURE_DETAIL_CHUNK_REASONS_HPP
 
@@ -21,7 +21,7 @@
 
 namespace stretto::detail {
 
-/// The names of a capture, printable, and its shapes.
+/// The names of a capture in printable form, and its shapes.
 struct printable_capture {
     const capture* step;
     const capture_tensors* tensors;
@@ -38,7 +38,8 @@ struct printable_capture {
     }
 };
 
-/// Diagnostics for one request. All that it is made with must outlive it; what it returns owns its texts.
+/// Makes diagnostics for one request. Everything that it is constructed with must outlive it; the diagnostics own their
+/// texts.
 class chunk_reasons {
 public:
     using node_id = std::uint32_t;
@@ -47,8 +48,8 @@ public:
                   std::span<const token_dimension<node_id>> tokens)
         : named_{&step, &tensors}, regions_(regions), tokens_(tokens) {}
 
-    /// Why a request was refused. Numbers of nodes come from outside with the request, so the one that does not exist
-    /// gets words of its own: it has no name to be called by.
+    /// Returns why a request was refused. A request may contain the number of a node that does not exist. That node has
+    /// no name, so it gets a message of its own.
     [[nodiscard]] diagnostic of(chunk_error<node_id> e) const {
         e.detail = printable(e.detail, 300);
         explanation words = explain(e);
@@ -61,18 +62,18 @@ public:
         return diagnostic_of(std::move(words));
     }
 
-    /// Which rule a plan breaks.
+    /// Returns which rule a plan breaks.
     [[nodiscard]] diagnostic of(chunk_violation<node_id> v) const {
         v.detail = printable(v.detail, 300);
         return diagnostic_of(explain(v));
     }
 
-    /// Why the program in chunks could not be timed.
+    /// Returns why the program in chunks could not be timed.
     [[nodiscard]] diagnostic of(const task_graph_error& e) const {
         return about_step("in chunks has times or bytes that do not add up, at its task " + std::to_string(e.task),
                           "times and bytes of a step may add up to 2^62 at most");
     }
-    /// What plan_chunks takes for regions that do nothing.
+    /// Returns a fault if a region has no nodes. plan_chunks accepts such a region as one that does nothing.
     [[nodiscard]] std::optional<diagnostic> of_regions() const {
         for (std::uint32_t r = 0; r < regions_.size(); ++r)
             if (regions_[r].candidates.empty()) {

@@ -1,10 +1,10 @@
-// The symbols that a captured step binds, in chunks: what an operation measures for the whole, each of its clones
-// measures for its own chunk.
+// Names the symbols that a captured step binds, chunk by chunk: what an operation measures for the whole, each of its
+// clones measures for its own chunk.
 //
 // A symbol such as u3 is the number of rows that a rank receives in an exchange, known only when the program runs. If
 // the exchange is cloned, each clone receives a number of its own, and every shape and argument of that chunk that
 // mentions u3 must mention the chunk's symbol instead. So a clone that binds symbols must be made before the clones
-// that read them, which the order of the program sees to.
+// that use them. This is so because clones are made in program order.
 #ifndef STRETTO_CAPTURE_DETAIL_CHUNK_SYMBOLS_HPP
 #define STRETTO_CAPTURE_DETAIL_CHUNK_SYMBOLS_HPP
 
@@ -30,8 +30,8 @@ class chunk_symbols {
 public:
     explicit chunk_symbols(const capture& step) : step_(&step), fields_(step) {}
 
-    /// The symbols that v binds; none if its `binds` is not a list of texts. The answer is kept for the other clones of
-    /// v, which are asked for one after the other, and is valid until the next call.
+    /// Returns the symbols that v binds; none if its `binds` is not a list of texts. The answer is valid until the next
+    /// call. It is kept for further calls with v, because the clones of v are made one after the other.
     const std::vector<std::string>& bound_by(std::uint32_t v) {
         if (recalled_ == v) return bound_;
         recalled_ = v;
@@ -39,7 +39,7 @@ public:
         if (step_->field(v, "binds")) bound_ = fields_.texts(v, "binds").value_or(std::vector<std::string>());
         return bound_;
     }
-    /// The name that a symbol has in a chunk.
+    /// Returns the name that a symbol has in a chunk.
     [[nodiscard]] static std::string name_in(const std::string& symbol, std::uint32_t chunk) {
         return symbol + "_" + std::to_string(chunk);
     }
@@ -57,22 +57,22 @@ public:
             symbols_[part.region][part.chunk].emplace(symbol, name_in(symbol, part.chunk));
         }
     }
-    /// An extent such as "u3 + u4" in the symbols of a chunk; empty if it mentions other symbols.
+    /// Returns an extent such as "u3 + u4" in the symbols of a chunk; empty if it mentions other symbols.
     [[nodiscard]] std::string in_symbols_of(const chunk_part& part, std::string_view extent) const {
         bool all = true;
         std::string text = with_symbols_of(part, extent, [&] { all = false; });
         return all ? text : std::string();
     }
-    /// The same extent, in which other symbols stay as they are.
+    /// Returns the same, except that other symbols stay as they are.
     [[nodiscard]] std::string with_symbols_of(const chunk_part& part, std::string_view extent) const {
         return with_symbols_of(part, extent, [] {});
     }
 
-    /// The symbols that were bound so far, with the values with which shapes of parts are computed.
+    /// Returns the symbols of clones that were bound so far, with the values with which shapes of parts are computed.
     [[nodiscard]] const std::vector<capture_symbol>& made() const noexcept { return new_symbols_; }
 
 private:
-    /// The extent in the symbols of a chunk; `other` is called for every symbol that has no name there.
+    /// Returns the extent in the symbols of a chunk. Calls `other` for every symbol that has no name there.
     template <class F>
     [[nodiscard]] std::string with_symbols_of(const chunk_part& part, std::string_view extent, F other) const {
         return extent_expression::substituted(extent, [&](std::string_view symbol) -> std::optional<std::string> {
@@ -85,7 +85,7 @@ private:
 
     using own_names = std::map<std::string, std::string, std::less<>>;
 
-    /// The names of a chunk; null if it binds nothing, or for what all chunks share.
+    /// Returns the names of a chunk; null if it binds nothing, or if the part is not one of several chunks.
     [[nodiscard]] const own_names* names_in(const chunk_part& part) const {
         if (part.chunks == 1 || part.region >= symbols_.size()) return nullptr;
         return part.chunk < symbols_[part.region].size() ? &symbols_[part.region][part.chunk] : nullptr;

@@ -1,5 +1,5 @@
-// The numbers of a captured program that are known before it runs: sizes of tensors, numbers that are computed from
-// them, and the guards that check them.
+// Evaluates the numbers of a captured program that are known before it runs, for concretise_capture: sizes of tensors,
+// numbers that are computed from them, and the guards that check them.
 //
 // A program traced with symbolic extents contains such nodes in order to run for several sizes. Once its symbols have
 // values, most of these nodes can be evaluated in advance and removed. A number stays unknown if it depends on anything
@@ -27,10 +27,11 @@ struct concrete_number {
     bool truth = false;  // the result of a comparison: 0 or 1
 };
 
-/// The known extents and numbers of every node. It is filled in program order.
+/// The known extents and numbers of every node. Fill it in program order: for each node first the extents, then
+/// compute().
 class concrete_numbers {
 public:
-    /// The extents of a tensor; nothing for one that is not known.
+    /// The extents of a tensor; an extent that is not known is nothing.
     using extents = std::vector<std::optional<std::int64_t>>;
 
     concrete_numbers(const capture& step, const capture_tensors& tensors)
@@ -41,17 +42,17 @@ public:
     void set(std::uint32_t v, std::int64_t value) { numbers_[v] = {value, false}; }
     [[nodiscard]] const std::optional<concrete_number>& operator[](std::uint32_t v) const { return numbers_[v]; }
 
-    /// Whether v only computes numbers for sizes and guards.
+    /// Returns whether v only computes numbers for sizes and guards.
     [[nodiscard]] bool is_plumbing(std::uint32_t v) const {
         const std::string_view op = step_.op(v);
         return is_size(op) || op == "sym_sum" || op == "sym_ite" || op == "sym_not" || op == "sym_min" ||
                op == "sym_max" || !arithmetic(op).empty() || is_comparison(op) || is_guard(v);
     }
-    /// Whether v only checks numbers, and makes nothing.
+    /// Returns whether v only checks numbers, and makes nothing.
     [[nodiscard]] bool is_guard(std::uint32_t v) const {
         return step_.op(v).starts_with("aten._assert_scalar.") || step_.op(v).starts_with("aten.sym_constrain_range");
     }
-    /// Whether a guard holds; nothing if that is not known.
+    /// Returns whether guard v holds; nothing if that is not known.
     [[nodiscard]] std::optional<bool> holds(std::uint32_t v) const {
         const std::span<const tensor_argument> args = tensors_.arguments(v);
         const std::optional<concrete_number> n = args.empty() ? std::nullopt : number(v, args[0]);
@@ -109,7 +110,7 @@ private:
                : op == "and_" ? a != 0 && b != 0
                               : a != 0 || b != 0;
     }
-    /// The operator in the notation of extent expressions; empty if the operation is none of these.
+    /// Returns the operator in the notation of extent expressions; empty if it is no arithmetic.
     static std::string_view arithmetic(std::string_view op) {
         return op == "add"        ? "+"
                : op == "sub"      ? "-"
@@ -119,7 +120,7 @@ private:
                : op == "mod"      ? "%"
                                   : "";
     }
-    /// The value of an argument of v, if it is known.
+    /// Returns the value of an argument of v, if it is known.
     [[nodiscard]] maybe number(std::uint32_t v, const tensor_argument& a) const {
         using form = tensor_argument::form;
         if (a.what == form::integer) return concrete_number{a.integer, false};
@@ -127,8 +128,8 @@ private:
         if (a.what == form::operand) return numbers_[step_.inputs(v)[static_cast<std::size_t>(a.integer)]];
         return std::nullopt;
     }
-    /// The arguments of v combined from left to right; nothing if one is unknown, or if the operation cannot be carried
-    /// out in whole numbers.
+    /// Returns the arguments of v combined from left to right; nothing if one is unknown, or if the operation cannot be
+    /// carried out in whole numbers.
     [[nodiscard]] maybe fold(std::uint32_t v, std::string_view operation, std::span<const tensor_argument> args) const {
         maybe n;
         for (const tensor_argument& a : args) {
@@ -141,8 +142,8 @@ private:
         }
         return n;
     }
-    /// An extent of the operand of v, or with a single argument its number of elements. A negative dimension counts
-    /// from the end, as in the framework.
+    /// Returns an extent of the operand of v, or, if there is no second argument, its number of elements. A negative
+    /// dimension counts from the end, as in the framework.
     [[nodiscard]] maybe size(std::uint32_t v, std::span<const tensor_argument> args) const {
         if (args.empty() || args[0].what != tensor_argument::form::operand) return std::nullopt;
         const std::uint32_t of = step_.inputs(v)[static_cast<std::size_t>(args[0].integer)];

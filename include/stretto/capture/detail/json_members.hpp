@@ -13,8 +13,8 @@
 
 namespace stretto::detail {
 
-/// The position of a name in `names`, or N if it is not there. Objects of one kind list their members in the same
-/// order, so the search begins at a guessed position.
+/// Returns the position of a name in `names`, or N if it is not there. Objects of one kind usually list their members
+/// in the same order, so the search begins at a guessed position.
 template <std::size_t N>
 constexpr unsigned position_in(const std::array<std::string_view, N>& names, std::string_view name,
                                unsigned guess = 0) noexcept {
@@ -25,17 +25,17 @@ constexpr unsigned position_in(const std::array<std::string_view, N>& names, std
     return N;
 }
 
-/// The keys that an object has, out of up to 32.
+/// The keys that an object has, as numbers below 32.
 class seen_keys {
 public:
-    /// Adds a key; fails if it was there before.
+    /// Adds a key. Fails if it was there before.
     bool add(json_walk& json, unsigned key) {
         const std::uint32_t bit = std::uint32_t{1} << key;
         if ((seen_ & bit) != 0) return repeated(json);
         seen_ |= bit;
         return true;
     }
-    /// Whether a key was added.
+    /// Returns whether a key was added.
     [[nodiscard]] bool has(unsigned key) const noexcept { return (seen_ >> key & 1u) != 0; }
     /// Fails if a key is not there.
     bool require(json_walk& json, unsigned key, std::string_view name) const {
@@ -44,7 +44,7 @@ public:
         return json.fail("is missing", "every such object has one");
     }
 
-    /// Fails because a member occurs twice, or because there are too many unknown ones. Always false.
+    /// Record a failure, because a member occurs twice or because there are too many unknown ones. Always return false.
     static bool repeated(json_walk& json) { return json.fail("occurs twice", "give every member of an object once"); }
     static bool too_many(json_walk& json, std::size_t limit) {
         return json.fail("is one of more than " + std::to_string(limit) + " unknown members",

@@ -1,8 +1,9 @@
-// Reads JSON values strictly, in the order of the text, and remembers the first thing that is wrong with them.
+// Reads JSON values strictly, in the order of the text, and keeps the first failure with its place. The readers of
+// captures, of their fields and of runs are built on it.
 //
 // simdjson finds the structure on demand: it validates what it is asked for and skips the rest. So every value is
-// looked at here, even those that are only kept as text, because what is written back must be JSON again. Values can be
-// taken once, from front to back.
+// looked at here, even those that are only kept as text, because what is written back must be JSON again. Each value
+// can be read only once, and values only from front to back.
 #ifndef STRETTO_CAPTURE_DETAIL_JSON_WALK_HPP
 #define STRETTO_CAPTURE_DETAIL_JSON_WALK_HPP
 
@@ -22,14 +23,14 @@ namespace stretto::detail {
 
 namespace od = simdjson::ondemand;
 
-/// simdjson ends a token where the next one begins, so that it includes the space between them.
+/// Returns a token without the space behind it: simdjson ends a token where the next one begins.
 inline std::string_view without_space_behind(std::string_view s) noexcept {
     while (!s.empty() && (s.back() == ' ' || s.back() == '\n' || s.back() == '\r' || s.back() == '\t'))
         s.remove_suffix(1);
     return s;
 }
 
-/// Whether a text matches -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?
+/// Returns whether a text matches -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?
 inline bool is_json_number(std::string_view s) noexcept {
     const auto digits = [&s] {
         std::size_t n = 0;
@@ -53,20 +54,20 @@ inline bool is_json_number(std::string_view s) noexcept {
     return s.empty();
 }
 
-/// One pass over one document. Every function returns false if something is wrong. The first failure is kept, with the
-/// place where it happened, and the pass must end there.
+/// One pass over one document. Every function that reads returns false if something is wrong; the failure is then kept
+/// with the place where it happened, and the pass must end there.
 class json_walk {
 public:
     static constexpr int deepest = 100;  ///< how deep arrays and objects may be nested in a value that is kept as text
 
     diagnostic failure;      ///< valid after the first false
-    std::string_view outer;  ///< the place, for messages: "costs.",
-    std::string_view field;  ///< "launch_ns"
+    std::string_view outer;  ///< for messages: the object that is being read, such as "costs."
+    std::string_view field;  ///< its member, such as "launch_ns"
     std::optional<std::uint32_t> node;
     std::string_view node_name;
-    std::int64_t largest_reference = -1;  ///< largest k of the texts "%k" since the caller has set it
+    std::int64_t largest_reference = -1;  ///< largest k of the texts "%k" read by any() since the caller set this
 
-    /// Starts on a text of `length` bytes, which simdjson::SIMDJSON_PADDING readable bytes must follow.
+    /// Starts on a text of `length` bytes, which are followed by simdjson::SIMDJSON_PADDING readable bytes.
     bool open(std::string_view padded_text, std::size_t length) {
         text_ = padded_text.substr(0, length);
         opened_ = false;
@@ -118,7 +119,7 @@ public:
     }
 
     [[nodiscard]] static bool is_text(od::value v) noexcept { return v.raw_json_token().starts_with('"'); }
-    /// A string, unescaped. It lives as long as the text and this object do.
+    /// Reads a string and removes its escapes. It lives as long as both the text and this object.
     bool text(od::value v, std::string_view& out) {
         const std::string_view token = without_space_behind(v.raw_json_token());
         if (!token.starts_with('"')) return wrong_type(token, "a string");
@@ -129,7 +130,7 @@ public:
         return !e || fail(e);
     }
 
-    /// An integer that fits in 64 bits.
+    /// Reads an integer that fits in 64 bits.
     bool whole_number(od::value v, std::int64_t& out) {
         std::string_view token = v.raw_json_token();
         // The common case is tried first. Only a failure is looked at more closely, to say whether this is no number, a
@@ -141,12 +142,12 @@ public:
             return fail("is " + printable(token, 40) + ", which is no whole number", "round it, and write all digits");
         return fail("is " + printable(token, 40) + ", which does not fit in 64 bits", "the largest is 2^63-1");
     }
-    /// An integer that is not negative.
+    /// Reads an integer that is not negative.
     bool amount(od::value v, std::int64_t& out) {
         if (!whole_number(v, out)) return false;
         return out >= 0 || fail("is " + std::to_string(out) + ", which is negative", "0 is the least");
     }
-    /// A number; whole numbers are taken too.
+    /// Reads a number, whole or not.
     bool real_number(od::value v, double& out) {
         const std::string_view token = without_space_behind(v.raw_json_token());
         if (!v.get_double().get(out)) return true;
@@ -154,11 +155,11 @@ public:
         return fail("is " + printable(token, 40) + ", which is too large", "the largest is about 1.8e308");
     }
 
-    /// The text of a value of any kind, after it has been checked to be JSON.
+    /// Reads the text of a value of any kind, after checking that it is JSON.
     bool any(od::value v, std::string_view& out) {
         return kept(v, out, [this](od::value w) { return check(w, 0); });
     }
-    /// The text of a value that `check_value` walks over.
+    /// Reads the text of a value. `check_value(v)` must read the whole value, and returns whether it is well formed.
     template <class F>
     bool kept(od::value v, std::string_view& out, F check_value) {
         out = v.raw_json_token();
@@ -176,7 +177,7 @@ public:
         return true;
     }
 
-    /// Records a failure at the present place, and returns false.
+    /// Records a failure at the current place, and returns false.
     bool fail(std::string cause, std::string hint) {
         failure = {};
         failure.node = node;
@@ -213,7 +214,7 @@ private:
         return true;
     }
 
-    /// Checks that a value is JSON, down to `deepest` levels.
+    /// Returns whether a value is JSON that is nested at most `deepest` levels deep.
     bool check(od::value v, int depth) {
         const std::string_view token = v.raw_json_token();
         const char first = token.empty() ? '\0' : token[0];
@@ -247,7 +248,7 @@ private:
         largest_reference = std::max(largest_reference, k);
     }
 
-    /// Fails because a value is not what is due, in the words of JSON; what is not JSON at all is said to be so.
+    /// Fails because a value has another type than `due`, or is no JSON at all.
     bool wrong_type(std::string_view token, const char* due) {
         const char first = token.empty() ? '\0' : token[0];
         const char* found = first == '{'                   ? "an object"
@@ -263,7 +264,7 @@ private:
         return fail(std::string("is ") + found + " where " + due + " is due", "");
     }
 
-    /// Records what simdjson has found wrong.
+    /// Records what simdjson has found wrong, with the byte at which it stopped if that is known. Returns false.
     bool fail(simdjson::error_code e) {
         const char* const hint = "was the file written completely?";
         switch (e) {
@@ -290,7 +291,7 @@ private:
     od::parser parser_;
     od::document document_;
     std::string_view text_;
-    bool opened_ = false;  // whether document_ may be asked where it is
+    bool opened_ = false;  // whether document_ may be asked for its location
 };
 
 }  // namespace stretto::detail

@@ -1,4 +1,4 @@
-// The original nodes of a bucket, recorded with it so that splitting the bucket restores them exactly.
+// Records the original nodes of a bucket with it, so that splitting the bucket restores them exactly.
 //
 // For a bucket, the format contains only the names of its members and of the casts that its pack has absorbed. Their
 // operators, arguments, times and modules would be lost. So the start of a bucket that this library writes has a field
@@ -24,8 +24,8 @@
 
 namespace stretto::detail {
 
-/// The text of the field `merged` of a bucket of these starts. `parts` are what the bucket sends for them: a member
-/// that sends something else sends a cast of that.
+/// Returns the text of the field `merged` for a bucket of these starts. `parts` are the values that the bucket sends
+/// for them; if a member sends something else, that is a cast of the part.
 [[nodiscard]] inline std::string text_of_merged(const capture& step, std::span<const std::uint32_t> members,
                                                 std::span<const std::uint32_t> parts) {
     constexpr std::array<std::uint32_t, 1> first = {0};

@@ -1,11 +1,11 @@
-// The parts of a chunked step for any number of tokens: symbolic shapes and arguments in place of the integers that a
-// plan for one number of tokens has.
+// Describes the parts of a chunked step for any number of tokens: symbolic shapes and arguments in place of the
+// integers that a plan for one number of tokens has.
 //
 // The step was captured with a symbol for the number of tokens, and its shapes are multiples of it. A chunk plan is
 // made for the recorded value, but the chunked step should be valid for other values as well, or it would have to be
 // planned again for every batch. So each extent of a part is written as an expression in the symbol, and added nodes at
-// the front compute each number that an argument needs. Where that is impossible, a guard pins the symbol to its
-// recorded value.
+// the front compute each number that an argument needs. Where that is impossible, a guard requires that the symbol has
+// its recorded value.
 #ifndef STRETTO_CAPTURE_DETAIL_OPEN_PARTS_HPP
 #define STRETTO_CAPTURE_DETAIL_OPEN_PARTS_HPP
 
@@ -36,15 +36,16 @@
 namespace stretto::detail {
 
 /// The symbolic extents of the parts of one plan. If a part has some of the rows of an extent that does not depend on
-/// the symbol, that extent is right only for the recorded value: it stays a number, and a guard checks that the symbol
-/// has this value.
+/// the symbol, the extent of the part is right only for the recorded value. It then stays a number, and a guard checks
+/// that the symbol has this value.
 class open_parts {
 public:
     using node_id = std::uint32_t;
     using maker = open_tokens::maker;
 
-    /// Fails if the step does not have the symbol, if no input has an extent that is a multiple of it, or if the rows
-    /// per chunk of a region do not add up to its value. Step and tensors must outlive the result.
+    /// Reads the sizes of all regions. Fails if the step does not have the symbol, if no input has an extent that is a
+    /// multiple of it, or if the rows per chunk of a region do not add up to its value. Step and tensors must outlive
+    /// the result.
     [[nodiscard]] static expected<open_parts, diagnostic> of(const capture& step, const capture_tensors& tensors,
                                                              std::string_view symbol,
                                                              const chunk_plan<node_id, node_id>& plan) {
@@ -69,27 +70,28 @@ public:
         return made;
     }
 
-    /// The node before which all numbers must exist: the first that is not an input and comes after the input from
-    /// which they are computed.
+    /// Returns the node before which all numbers must exist: the first that is not an input and comes after the input
+    /// from which they are computed.
     [[nodiscard]] node_id first_reader() const {
         node_id v = tokens_.input() + 1;
         while (v + 1 < step_->size() && step_->kind(v) == op_kind::input) ++v;
         return v;
     }
-    /// The name of a node that computes a number: "u0_floordiv", "u0_sym_size".
+    /// Returns the wanted name of a node that computes a number, such as "u0_floordiv" or "u0_sym_size".
     [[nodiscard]] std::string name_of(std::string_view op) const {
         if (op.starts_with("aten.")) op.remove_prefix(5);
         return tokens_.symbol() + (op[0] == '_' ? "" : "_") + std::string(op.substr(0, op.find('.')));
     }
 
-    /// Adds guards: every chunk of every region has rows.
+    /// Adds guards that every chunk of every region has rows.
     void require_rows(const maker& make) {
         for (const open_sizes& sizes : regions_)
             if (sizes.chunks() > 1) tokens_.require_rows(sizes, make);
     }
 
-    /// An extent of a part, for its shape. `recorded` and `extent` are those of the whole; `recorded` is empty if the
-    /// extent is a number. `cut` is the state of the part if it has only some of these rows, and null otherwise.
+    /// Returns an extent of a part of node v, for its shape. `recorded` and `extent` are those of the whole; `recorded`
+    /// is empty if the extent is a number. `cut` is the state of the part if it has only some of these rows, and null
+    /// otherwise.
     [[nodiscard]] std::string extent(node_id v, const chunk_part& part, std::string_view recorded, std::int64_t extent,
                                      const chunk_state* cut, const chunk_symbols& symbols, const maker& make) {
         // An extent that is not cut is that of the whole. One that the part measures itself, such as the rows received
@@ -98,8 +100,8 @@ public:
             return recorded.empty() ? std::to_string(extent) : symbols.with_symbols_of(part, recorded);
         if (const std::string own = symbols.in_symbols_of(part, recorded); extent_expression::has_symbols(own))
             return own;
-        // A sliced value has the same number of rows for every token, even if the program measures them. In another
-        // order, only an extent that is spelt in tokens has.
+        // A sliced value has the same number of rows for every token, even if the program measures them. In a value
+        // whose rows are in another order, this holds only for an extent that is written in tokens.
         const auto times =
             cut->what == chunk_state::kind::sliced ? rows_per_token(recorded, extent) : tokens_.multiple(recorded);
         if (times) return regions_[part.region].text(tokens_.symbol(), part.chunk, *times);
@@ -113,14 +115,14 @@ public:
         std::int64_t extent;
         std::span<const std::int64_t> sizes;
     };
-    /// The extent of part k, for its shape.
+    /// Returns the extent of part k, for its shape.
     [[nodiscard]] std::string extent_of_slice(const cut_extent& cut, std::size_t k) const {
         const open_sizes parts(cut.sizes);
         const auto times = rows_per_token(cut.recorded, cut.extent);
         if (times) return parts.text(tokens_.symbol(), k, *times);
         return std::to_string(cut.extent / parts.tokens() * cut.sizes[k]);
     }
-    /// Where part k begins, which is where the part before ends.
+    /// Returns where part k begins, which is where part k - 1 ends. k may be the number of parts.
     [[nodiscard]] open_tokens::number begin_of_slice(const cut_extent& cut, std::size_t k, const maker& make) {
         const open_sizes parts(cut.sizes);
         if (const auto times = rows_per_token(cut.recorded, cut.extent))
@@ -130,7 +132,7 @@ public:
         for (std::size_t j = 0; j < k; ++j) first += cut.sizes[j];
         return {cut.extent / parts.tokens() * first, {}};
     }
-    /// The whole extent of node v of the step.
+    /// Returns a whole extent of node v of the step as a number.
     [[nodiscard]] open_tokens::number whole(node_id v, std::string_view recorded, std::int64_t extent,
                                             const maker& make) {
         if (const auto times = rows_per_token(recorded, extent))
@@ -139,7 +141,8 @@ public:
         return {extent, {}};
     }
 
-    /// Replaces the arguments of a clone of v that were written for its part by numbers that nodes compute.
+    /// Replaces those arguments of a clone of v that state extents of its part. They then refer to nodes that compute
+    /// these extents. `written` lists these arguments.
     void name_extents(node_id v, const chunk_part& part, std::span<const written_extent> written, capture_node& clone,
                       const maker& make) {
         for (const written_extent& w : written) {
@@ -158,7 +161,8 @@ public:
             if (n.node) *w.argument = operand(clone, *n.node);
         }
     }
-    /// "%1" for a node that the clone reads; it becomes an input of the clone if it was not yet.
+    /// Returns the argument, such as "%1", that refers to node x, which becomes an input of the reader if it was not
+    /// yet.
     [[nodiscard]] static tensor_argument operand(capture_node& reader, node_id x) {
         const auto at = std::find(reader.inputs.begin(), reader.inputs.end(), x);
         tensor_argument a;
@@ -168,14 +172,15 @@ public:
         return a;
     }
 
-    /// The text of a number as an argument of a node.
+    /// Returns the text of a number as an argument of a node.
     [[nodiscard]] static std::string spelt(capture_node& reader, const open_tokens::number& n) {
         std::string text;
         if (n.node) append_argument(text, operand(reader, *n.node));
         return n.node ? text : std::to_string(n.value);
     }
 
-    /// Adds a guard for an exchange without split sizes: every rank gets the same number of rows of the part.
+    /// Adds a guard for an exchange without split sizes: its rows of the part must be a multiple of the number of
+    /// ranks, because every rank gets the same number.
     void require_even(node_id v, const chunk_part& part, const maker& make) {
         if (step_->kind(v) != op_kind::start || step_->collective(v) != collective_kind::all_to_all) return;
         if (part.chunks == 1 || part.results.size() != 1 || part.results[0].dim != 0) return;
@@ -194,8 +199,9 @@ private:
     open_parts(const capture& step, const capture_tensors& tensors, open_tokens tokens)
         : step_(&step), tensors_(&tensors), tokens_(std::move(tokens)) {}
 
-    /// How many rows of a sliced value belong to each token. Counts that the program measures are not expressed in
-    /// tokens, but a value that has the same number of rows for every token has it for any number of tokens.
+    /// Returns how many rows of a sliced value belong to each token, if that is the same for all. Counts that the
+    /// program measures are not expressed in tokens, but a value that has the same number of rows for every token has
+    /// it for any number of tokens.
     [[nodiscard]] std::optional<std::int64_t> rows_per_token(std::string_view recorded, std::int64_t extent) const {
         const auto times = tokens_.multiple(recorded);
         if (times || !extent_expression::has_symbols(recorded) ||

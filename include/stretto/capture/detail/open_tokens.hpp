@@ -1,10 +1,10 @@
-// The rows of chunks for any number of tokens: expressions for shapes, and the numbers to which arguments refer
-// instead.
+// Computes the rows of chunks for any number of tokens: as expressions for shapes, and as nodes to which arguments
+// refer.
 //
 // Shapes may be expressions in the symbol, but an argument must be a number or refer to a node that computes one. So
 // the number of tokens is read from the shape of an input, and whatever follows from it is computed by nodes of the
 // program's own arithmetic (sym_size, floordiv, add ...). Each such node is made once: a map from what it computes to
-// the node is all that keeps a step of thousands of clones from computing the same number thousands of times.
+// the node keeps a step of thousands of clones from computing the same number thousands of times.
 #ifndef STRETTO_CAPTURE_DETAIL_OPEN_TOKENS_HPP
 #define STRETTO_CAPTURE_DETAIL_OPEN_TOKENS_HPP
 
@@ -37,20 +37,20 @@ public:
         for (std::size_t c = 0; c < sizes_.size(); ++c) equal_ = equal_ && sizes_[c] == (tokens_ + plus(c)) / chunks();
     }
 
-    /// The number of tokens to which the sizes add up.
+    /// Returns the number of tokens to which the sizes add up.
     [[nodiscard]] std::int64_t tokens() const noexcept { return tokens_; }
     [[nodiscard]] std::int64_t chunks() const noexcept { return static_cast<std::int64_t>(sizes_.size()); }
-    /// Whether the sizes are those of equal_chunks.
+    /// Returns whether the sizes are those of equal_chunks.
     [[nodiscard]] bool equal() const noexcept { return equal_; }
-    /// The number that is added to s before the division by chunks().
+    /// Returns the number that is added to s before the division by chunks().
     [[nodiscard]] std::int64_t plus(std::size_t c) const { return chunks() - 1 - static_cast<std::int64_t>(c); }
-    /// Whether chunk c has the tokens that remain after chunks of fixed sizes.
+    /// Returns whether chunk c has the tokens that remain after chunks of fixed sizes.
     [[nodiscard]] bool is_rest(std::size_t c) const { return !equal_ && c + 1 == sizes_.size(); }
     [[nodiscard]] std::int64_t size(std::size_t c) const { return sizes_[c]; }
-    /// The smallest number of tokens for which no chunk is empty.
+    /// Returns the smallest number of tokens for which no chunk is empty.
     [[nodiscard]] std::int64_t least() const { return equal_ ? chunks() : tokens_ - sizes_.back() + 1; }
 
-    /// The rows of chunk c as an expression, `times` rows for every token.
+    /// Returns the rows of chunk c as an expression, with `times` rows for each token.
     [[nodiscard]] std::string text(std::string_view symbol, std::size_t c, std::int64_t times) const {
         const std::string s(symbol);
         if (!equal_ && !is_rest(c)) return std::to_string(times * sizes_[c]);
@@ -75,17 +75,18 @@ public:
     using maker = std::function<node_id(std::string_view op, std::span<const node_id> inputs, std::string args)>;
 
     struct number {
-        std::int64_t value = 0;
-        std::optional<node_id> node = {};  ///< the node that computes it; none: it always has that value
+        std::int64_t value = 0;            ///< for the recorded number of tokens
+        std::optional<node_id> node = {};  ///< the node that computes it, or nothing if it never changes
     };
 
-    /// Where the number of tokens can be read: a dimension of an input whose extent is a multiple of the symbol.
+    /// The place where the number of tokens can be read: dimension `dim` of an input, whose extent is `times` the
+    /// symbol.
     struct source {
         node_id input;
         std::size_t dim;
         std::int64_t times;
     };
-    /// The first such dimension; nothing if no input has one.
+    /// Returns the first such dimension in program order; nothing if no input has one.
     [[nodiscard]] static std::optional<source> source_of(const capture& step, const capture_tensors& tensors,
                                                          std::string_view symbol) {
         for (node_id v = 0; v < step.size(); ++v) {
@@ -104,18 +105,19 @@ public:
     [[nodiscard]] const std::string& symbol() const noexcept { return symbol_; }
     [[nodiscard]] std::int64_t value() const noexcept { return value_; }
     [[nodiscard]] node_id input() const noexcept { return from_.input; }
-    /// How many times the number of tokens an extent is; nothing if it is no multiple of it.
+    /// Returns how many times the number of tokens an extent is, or nothing if it is not written as a multiple of the
+    /// symbol.
     [[nodiscard]] std::optional<std::int64_t> multiple(std::string_view extent) const {
         return extent_expression::multiple(extent, symbol_);
     }
 
-    /// The number of tokens.
+    /// Returns the number of tokens.
     [[nodiscard]] number tokens(const maker& make) {
         const number extent =
             made(from_.times * value_, "aten.sym_size.int", {from_.input}, "," + std::to_string(from_.dim), make);
         return from_.times == 1 ? extent : with(value_, "floordiv", extent, from_.times, make);
     }
-    /// The rows of chunk c.
+    /// Returns the rows of chunk c.
     [[nodiscard]] number rows(const open_sizes& sizes, std::size_t c, const maker& make) {
         if (sizes.is_rest(c)) return with(sizes.size(c), "sub", tokens(make), value_ - sizes.size(c), make);
         if (!sizes.equal()) return {sizes.size(c)};
@@ -123,7 +125,7 @@ public:
         if (sizes.plus(c) != 0) n = with(value_ + sizes.plus(c), "add", n, sizes.plus(c), make);
         return with(sizes.size(c), "floordiv", n, sizes.chunks(), make);
     }
-    /// The rows of all chunks before c. c may be the number of chunks.
+    /// Returns the rows of all chunks before c, which may be the number of chunks.
     [[nodiscard]] number rows_before(const open_sizes& sizes, std::size_t c, const maker& make) {
         if (c == static_cast<std::size_t>(sizes.chunks())) return tokens(make);
         number all;
@@ -134,24 +136,25 @@ public:
         }
         return all;
     }
-    /// A number, multiplied by a constant.
+    /// Returns a number, multiplied by a constant.
     [[nodiscard]] number product(number n, std::int64_t times, const maker& make) {
         if (!n.node || times == 1) return {n.value * times, n.node};
         return with(n.value * times, "mul", n, times, make);
     }
 
-    /// Guards whose messages state the condition and its reason: no chunk is empty; there are exactly so many tokens;
-    /// an extent is a multiple of a number.
+    /// Adds a guard that no chunk is empty. As for the guards below, its message states the condition and the reason.
     void require_rows(const open_sizes& sizes, const maker& make) {
         require("ge", tokens(make), sizes.least(),
                 symbol_ + " >= " + std::to_string(sizes.least()) + ": every chunk has rows", make);
     }
-    /// `because` is the name of the node that needs this; only the first is named.
+    /// Adds a guard that the number of tokens is the recorded one, unless there is one already. Its message names the
+    /// node `because`, which needs this.
     void require_value(std::string_view because, const maker& make) {
         if (!std::exchange(fixed_, true))
             require("eq", tokens(make), value_,
                     symbol_ + " == " + std::to_string(value_) + ": the extents of " + std::string(because), make);
     }
+    /// Adds a guard that an extent, which is written as `text`, is a multiple of `of`.
     void require_multiple(number extent, std::int64_t of, const std::string& text, const maker& make) {
         if (!extent.node) return;
         const number rest = with(extent.value % of, "mod", extent, of, make);
@@ -159,7 +162,7 @@ public:
     }
 
 private:
-    /// Adds a guard: n compares so with `other`. `text` is the message if it does not.
+    /// Adds a guard that n compares so with `other`. Its message is `text`.
     void require(std::string_view comparison, number n, std::int64_t other, const std::string& text,
                  const maker& make) {
         const number holds = with(1, comparison, n, other, make);
@@ -167,11 +170,13 @@ private:
         append_quoted(message, text);
         made(0, "aten._assert_scalar.default", {*holds.node}, message, make);
     }
-    /// The number that `op` makes of a, which is computed by a node, and the constant b; it is `value` in the step.
+    /// Returns the number that `op` makes of a, which a node computes, and the constant b. With the recorded number of
+    /// tokens it is `value`.
     number with(std::int64_t value, std::string_view op, number a, std::int64_t b, const maker& make) {
         return made(value, op, {*a.node}, "," + std::to_string(b), make);
     }
-    /// `more` has the arguments that follow the input nodes.
+    /// Returns the number that `op` makes of these nodes and the further arguments `more`, with the node that computes
+    /// it. The node is made unless it exists already.
     number made(std::int64_t value, std::string_view op, std::initializer_list<node_id> inputs, const std::string& more,
                 const maker& make) {
         std::string key(op), args;

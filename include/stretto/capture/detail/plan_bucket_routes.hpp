@@ -1,8 +1,10 @@
-// Checks merged collectives: whether their members are compatible, whether the bucket's cost is accounted for, and
-// whether the old waits wait for it. plan_packs.hpp checks its inputs.
+// Checks merged collectives: whether their members are compatible, whether the costs of the bucket and its unpack are
+// accounted for, and whether the old waits wait for it. plan_packs.hpp checks its inputs. It also checks the groups of
+// all collectives.
+//
 // A bucket is one new collective in place of several of the step. Data enters it through a pack (or, if the executor
 // coalesces, directly), leaves it through its wait and an unpack, and reaches the readers of each member as a view that
-// has the name of the old wait; so the readers do not change. The scan follows this way for each member, and adds up
+// has the name of the old wait; so the readers do not change. The scan follows this route for each member, and adds up
 // for every unpack what it must have copied.
 #ifndef STRETTO_CAPTURE_DETAIL_PLAN_BUCKET_ROUTES_HPP
 #define STRETTO_CAPTURE_DETAIL_PLAN_BUCKET_ROUTES_HPP
@@ -54,11 +56,12 @@ private:
         m_.found.add(rule, m_.plan.name(v), other, std::move(cause), std::move(hint));
     }
 
-    /// A collective must stay on its group, or move to a group that the step does not have: either to one that says it
-    /// is a duplicate of that group, or, if it says nothing, to one whose collectives all come from the same group.
+    /// Requires that a collective stays on its group, or moves to a group that the step does not have: either to one
+    /// that is declared a duplicate of that group, or, if it declares nothing, to one whose collectives all come from
+    /// the same group. Groups whose ranks are known to differ are always refused.
     void check_group(new_id v) {
-        // The collective of the step that v stands for: its own, that of which it is a chunk, or a member of what it
-        // merges.
+        // u is the collective of the step for which v stands: its own, the one of which it is a chunk, or a member of
+        // what it merges.
         const old_id u = m_.role[v] == plan_role::survivor ? m_.old_of[v]
                          : m_.role[v] == plan_role::clone  ? m_.origin[v]
                          : m_.sum_at[v] != nobody && !m_.sums[m_.sum_at[v]].members.empty()
@@ -87,7 +90,7 @@ private:
             add(plan_rule::group_changed, v, is.name, moved(was, is),
                 "a collective stays on its group, or moves to a duplicate of it that the step does not have");
     }
-    /// The message for a collective that changes its group.
+    /// Returns the message for a collective that changes its group.
     static std::string moved(const capture_group& was, const capture_group& is) {
         return "moved from group " + printable(was.name) + " to " + printable(is.name);
     }
@@ -136,7 +139,7 @@ private:
             add(plan_rule::wait_lost, v, "", "is never waited for", "a bucket has one wait");
     }
 
-    /// Checks that member m can be merged with the first one: one call must do what both did.
+    /// Checks that member m can be merged with the first one, so that one call does what both did.
     void check_member(const plan_bucket& b, old_id first, old_id m) {
         const capture& step = m_.step;
         const auto differ = [&](const std::string& cause) {
@@ -155,7 +158,7 @@ private:
                   !same_json(step.field(m, "kwargs"), step.field(first, "kwargs"))))
             differ("which reduces in another way" + others);
     }
-    /// The element types of the results of a start, each once, in alphabetical order.
+    /// Returns the element types of the results of a start, each once, in alphabetical order.
     [[nodiscard]] std::vector<std::string> types_of(old_id m) const {
         std::vector<std::string> types;
         for (std::size_t k = 0; k < m_.step_tensors.components(m).size(); ++k)
@@ -164,13 +167,13 @@ private:
         types.erase(std::unique(types.begin(), types.end()), types.end());
         return types;
     }
-    /// The bytes that a member receives: those that it allocates, or, if it writes into existing memory, those that its
-    /// shapes give.
+    /// Returns the bytes that a member receives: those that it allocates, or those of its shapes if these are more.
     [[nodiscard]] bytes result_size(old_id m) const {
         return std::max(m_.step.allocation(m), size_of_results(m_.step_tensors, m));
     }
 
-    /// The storage that the results of a bucket may fill: its own allocation, or that of its pack.
+    /// Returns the size of the storage that the results of a bucket may fill: its own allocation, and that of its pack
+    /// if it shares that.
     [[nodiscard]] bytes own_storage(const plan_bucket& b) const {
         bytes total;
         for (new_id s : m_.plan_storages[b.start])

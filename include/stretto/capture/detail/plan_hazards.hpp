@@ -1,4 +1,4 @@
-// Checks memory hazards. Two uses of a storage must keep their order if one of them writes, and nothing may access the
+// Checks memory hazards: two uses of a storage must keep their order if one of them writes, and nothing may access the
 // data that a collective has in flight. Both rules are about storages, because several values may share one.
 //
 // Dependences between nodes are not enough: a kernel that writes in place has no edge from earlier readers, and a plan
@@ -51,7 +51,7 @@ private:
         old_id node;
         bool writes;
     };
-    /// Which of the uses seen so far stands last in the plan.
+    /// The last of the uses seen so far, in the order of the plan.
     struct last_place {
         std::int64_t place = -1;
         old_id node = nobody;
@@ -102,7 +102,7 @@ private:
         }
     }
 
-    /// Where the sum that stands for the collective m reads what m read; -1 if it does not.
+    /// Returns where the sum that stands for the collective m reads what m read; -1 if it does not.
     [[nodiscard]] std::int64_t read_for(old_id m) const {
         std::int64_t place = -1;
         for (old_id x : m_.step.inputs(m))
@@ -112,7 +112,7 @@ private:
         return place;
     }
 
-    /// Chunk k must follow chunk k of what was chunked in the same way, and all of everything else.
+    /// Requires that chunk k follows chunk k of other chunked uses, and all whole uses.
     void check_chunks(old_id s, const use& u, history& all, std::vector<history>& whole_or_chunk) {
         const std::vector<new_id>& parts = m_.clones[u.node];
         std::vector<std::pair<std::size_t, std::int64_t>> seen;
@@ -127,7 +127,7 @@ private:
             whole_or_chunk[k].see(place, u);
         }
     }
-    /// Whether a node of the plan reads or writes a storage.
+    /// Returns whether a node of the plan reads or writes a storage.
     [[nodiscard]] bool touches(new_id v, new_id storage) const {
         const auto in = [&](new_id x) { return contains(m_.plan_storages[x], storage); };
         const auto reads = m_.plan.inputs(v), writes = m_.plan.writes(v);
@@ -170,7 +170,7 @@ public:
 
 private:
     /// Reports a node that touches what is in flight. The outputs of a step may be in flight when it ends, if nothing
-    /// in the plan waits for them: whoever runs the step waits then.
+    /// in the plan waits for them, because then the caller of the step waits.
     void touch(new_id v) {
         const bool output = m_.plan.kind(v) == op_kind::output;
         new_id conflict = nobody;
@@ -200,11 +200,11 @@ private:
         for (new_id x : m_.plan.inputs(start))
             for (new_id s : m_.plan_storages[x]) f(reading_[s]);
     }
-    /// From here on, the collective reads its inputs and fills its results.
+    /// Records that from here on, collective v reads its inputs and fills its results.
     void launch(new_id v) {
         each_storage(v, [v](std::vector<new_id>& flying) { flying.push_back(v); });
     }
-    /// The first wait ends the flight; further waits find it landed.
+    /// Records that a collective is complete. Only the first wait does so.
     void land(new_id start) {
         if (landed_[start]) return;
         landed_[start] = true;

@@ -64,8 +64,8 @@ struct plan_sum {
     old_id result = nobody;       ///< the only one of `sums` that other nodes read, if there is exactly one
 };
 
-/// Row v of the result lists the nodes in whose allocations v's results live, each once. One pass is enough, because
-/// aliases refer to earlier nodes.
+/// Returns lists of which row v contains the nodes in whose allocations v's results live, each once. One pass is
+/// enough, because aliases refer to earlier nodes.
 inline index_lists storages_of(const capture& c) {
     index_lists storages;
     storages.reserve(c.size(), c.size());
@@ -82,16 +82,16 @@ inline index_lists storages_of(const capture& c) {
     return storages;
 }
 
-/// How messages spell amounts.
+/// Return an amount as messages spell it.
 inline std::string count(bytes b) { return std::to_string(b.count) + " bytes"; }
 inline std::string count(nanoseconds d) { return std::to_string(d.count) + " ns"; }
 
-/// Whether a list has an item. O(length); these lists are short.
+/// Returns whether a list has an item. O(length); these lists are short.
 inline bool contains(std::span<const std::uint32_t> list, std::uint32_t item) noexcept {
     return std::find(list.begin(), list.end(), item) != list.end();
 }
 
-/// Whether v adds its two inputs, and nothing else.
+/// Returns whether v adds its two inputs, and does nothing else.
 inline bool is_addition(const capture& c, std::uint32_t v) {
     if (c.inputs(v).size() != 2 || (c.op(v) != "aten.add.Tensor" && c.op(v) != "aten.add_.Tensor")) return false;
     // Only `alpha` can change an addition, and it would follow the operands or be a named argument. The order of the
@@ -103,7 +103,8 @@ inline bool is_addition(const capture& c, std::uint32_t v) {
     return (dense == R"(["%0","%1"])" || dense == R"(["%1","%0"])") && (!named || *named == "{}");
 }
 
-/// The match, computed by the constructor. Faults that only the match can find are reported there.
+/// The match of a plan with its step, computed by the constructor. Faults that only the match can find are reported
+/// there.
 class plan_match {
 public:
     plan_match(const capture& before, const capture& after, plan_findings& findings)
@@ -136,20 +137,20 @@ public:
     }
 
     [[nodiscard]] bool chunked(old_id u) const { return !clones[u].empty(); }
-    /// Whether the storage of u has moved: u is chunked, or a view of something that is.
+    /// Returns whether the storage of u has moved: u is chunked, or a view of something that is.
     [[nodiscard]] bool is_moved(old_id u) const { return moved_[u] != 0; }
-    /// Whether u belongs to a sum of collectives that the plan replaces by one, and is not part of the plan.
+    /// Returns whether u belongs to a sum of collectives that the plan replaces by one, and has to vanish.
     [[nodiscard]] bool summed(old_id u) const { return sum_of[u] != nobody && sums[sum_of[u]].result != u; }
-    /// Whether u is the result of such a sum, which keeps its name in the plan.
+    /// Returns whether u is the result of such a sum, which keeps its name in the plan.
     [[nodiscard]] bool is_result(old_id u) const { return sum_of[u] != nobody && sums[sum_of[u]].result == u; }
     [[nodiscard]] std::string quoted(const capture& c, std::uint32_t v) const { return printable(c.name(v)); }
 
-    /// Whether two values of the step may be in one storage.
+    /// Returns whether two values of the step may be in one storage.
     [[nodiscard]] bool share_storage(old_id x, old_id y) const {
         return std::ranges::any_of(step_storages[x], [&](old_id s) { return contains(step_storages[y], s); });
     }
 
-    /// The size of all storages in which the results of a node of the plan live.
+    /// Returns the size of all storages in which the results of a node of the plan live.
     [[nodiscard]] bytes room_of(new_id v) const {
         bytes total;
         for (new_id s : plan_storages[v]) total += plan.allocation(s);
@@ -181,6 +182,7 @@ public:
     plan_findings& found;
 
 private:
+    /// Fills moved_. A node of the step has moved if it is chunked, or shares a storage with an input that has moved.
     void find_moved() {
         moved_.assign(step.size(), false);
         for (old_id u = 0; u < step.size(); ++u)

@@ -1,12 +1,11 @@
-// Does every operation of the step survive unchanged, or vanish by the rules? Operations are compared by name, and
-// clones with their originals.
+// Checks that every operation of the step survives unchanged, or vanishes by the rules. Operations are compared by
+// name, and clones with their originals. check_plan uses it.
 //
 // A plan may change when an operation runs, and nothing else about it: its kind, operator, arguments, costs, results,
-// and the names of what it reads must be those of the step. Where something is replaced, its readers read what stands
-// for it instead; plan_stand_ins says what that may be. So a
-// plan is judged without running it.
+// and the names of what it reads must be those of the step. Where something is replaced, its readers read its stand-in
+// instead; plan_stand_ins decides what may be one. So a plan is judged without running it.
 //
-// Longer than 300 lines: it is everything that is asked of one operation.
+// Longer than 300 lines: it contains everything that is asked of one operation.
 #ifndef STRETTO_CAPTURE_DETAIL_PLAN_OPERATIONS_HPP
 #define STRETTO_CAPTURE_DETAIL_PLAN_OPERATIONS_HPP
 
@@ -31,7 +30,7 @@ class plan_operations {
 public:
     plan_operations(plan_match& match, const plan_stand_ins& stand_ins) : m_(match), stand_ins_(stand_ins) {}
 
-    /// Every operation of the step must be there once, in one form.
+    /// Requires that every operation of the step is there once, in one form.
     void check_presence() {
         for (old_id u = 0; u < m_.step.size(); ++u) check_presence(u);
     }
@@ -53,7 +52,7 @@ private:
         m_.found.add(rule, node, other, std::move(cause), std::move(hint));
     }
 
-    /// u must survive under its name, or be replaced in exactly one way.
+    /// Requires that u survives under its name, or is replaced in exactly one way.
     void check_presence(old_id u) {
         const bool launched = m_.bucket_of[u] != nobody, absorbed = m_.absorbed_by[u] != nobody;
         const bool replaced = launched || absorbed || m_.chunked(u) || m_.summed(u);
@@ -109,8 +108,9 @@ private:
                         "operations keep their arguments");
     }
 
-    /// Whether u and v are casts that only convert, to one type: whatever they are called, they compute the same. A
-    /// bucket knows no more of a cast that its pack has absorbed, and so it may come back by another name.
+    /// Returns whether u and v are casts that only convert, to one type, and so compute the same even if their
+    /// operators differ. A bucket records only the name of a cast that its pack has absorbed, so splitting it may write
+    /// the cast with another operator.
     [[nodiscard]] bool is_same_conversion(old_id u, new_id v) const {
         const capture_tensors &a = m_.step_tensors, &b = m_.plan_tensors;
         if (!a.is_read(u) || !b.is_read(v) || a.components(u).size() != 1 || b.components(v).size() != 1) return false;
@@ -118,20 +118,20 @@ private:
         return element == b.element_name(v, 0) && only_converts(m_.step, u, element) &&
                only_converts(m_.plan, v, element);
     }
-    /// Whether such a cast pays for what it reads and writes, as it would in a pack.
+    /// Returns whether such a cast takes the time to move what it reads and writes, as it would in a pack.
     [[nodiscard]] bool is_paid_conversion(new_id v) const {
         const bytes read = size_of_results(m_.plan_tensors, m_.plan.inputs(v)[0]);
         const bytes moved = read + size_of_results(m_.plan_tensors, v);
         return !underpaid(m_.plan.duration(v), price_of_moving(m_.step.costs(), moved));
     }
 
-    /// Kind and operator of a node, for messages.
+    /// Returns kind and operator of a node, for messages.
     static std::string what(const capture& c, std::uint32_t v) {
         return std::string(kind_names[static_cast<std::size_t>(c.kind(v))]) + " " + printable(c.op(v));
     }
 
-    /// Shapes and types must be the same. Expressions may have become numbers, because symbols may have been replaced
-    /// by their values.
+    /// Requires that shapes and types are the same. Expressions may have become numbers, because symbols may have been
+    /// replaced by their values.
     void check_results(old_id u, new_id v) {
         if (same_json(m_.step.outputs(u), m_.plan.outputs(v))) return;
         const capture_tensors &a = m_.step_tensors, &b = m_.plan_tensors;
@@ -144,15 +144,15 @@ private:
                 "shape or type of its results differ from the step's", "operations keep their results");
     }
 
-    /// Inputs are compared place by place. Where chunks are involved, two places may have become one, and extents may
-    /// have become numbers.
+    /// Compares inputs, place by place unless chunks are involved. Then two places may have become one, and extents may
+    /// have become operands.
     void check_inputs(old_id u, new_id v) {
         const auto was = m_.step.inputs(u);
         const auto is = m_.plan.inputs(v);
         const std::string_view name = m_.plan.name(v);
         const bool clone = m_.role[v] == plan_role::clone;
-        // If something that it reads is chunked, two of its operands may have become one recombination, and numbers may
-        // have become operands; then it is enough that each old operand has a stand-in, and each new one stands for
+        // If something that v reads is chunked, two of its operands may have become one recombination, and numbers may
+        // have become operands. Then it is enough that each old operand has a stand-in, and each new one stands for
         // something.
         const bool free_places = clone || std::any_of(was.begin(), was.end(), [&](old_id x) { return m_.chunked(x); });
         const char* hint = clone ? "a clone reads the same chunk of what its original reads, or a split of it"
@@ -185,7 +185,7 @@ private:
         }
     }
 
-    /// Whether node v may read `is` where its original reads `was`.
+    /// Returns whether node v may read `is` where its original reads `was`.
     [[nodiscard]] plan_stand_ins::answer fits(new_id v, old_id was, new_id is) const {
         if (m_.role[v] != plan_role::clone) return stand_ins_.outside(was, is);
         // A wait needs the launch itself, and the rules of storages need waits, so nothing may stand in between.
@@ -195,8 +195,8 @@ private:
         return stand_ins_.inside(v, was, is) ? plan_stand_ins::answer::yes : plan_stand_ins::answer::no;
     }
 
-    /// What is written may be named by the node that allocates it or by a view of it, and in a clone by the other of
-    /// the two.
+    /// Requires that v writes what u writes. A written storage may be named by the node that allocates it or by a view
+    /// of it, and a clone may name it by the other of the two.
     void check_writes(old_id u, new_id v) {
         const auto was = m_.step.writes(u), operands = m_.step.inputs(u), is = m_.plan.writes(v);
         const auto stands_for = [&](old_id y, new_id x) { return fits(v, y, x) == plan_stand_ins::answer::yes; };
@@ -211,8 +211,8 @@ private:
                 "mutates names the same nodes");
     }
 
-    /// Results must live at least where they lived before, because every rule about order and memory relies on that.
-    /// What is a view of something that is chunked lives in the recombination that it reads.
+    /// Requires that results live at least where they lived before, because every rule about order and memory relies on
+    /// that. A view of something that is chunked lives in the recombination that it reads.
     void check_storages(old_id u, new_id v) {
         for (old_id s : m_.step_storages[u]) {
             if (s == u || m_.absorbed_by[s] != nobody) continue;
@@ -237,8 +237,8 @@ private:
         }
     }
 
-    /// Compares the clone v with its original u. Costs of single clones are free, except for collectives, which the
-    /// table prices; check_chunks() looks at the sums.
+    /// Compares the clone v with its original u. A collective must take what the table says for its payload. Other
+    /// costs of single clones are free, because check_chunks() compares their sums.
     void check_clone(old_id u, new_id v) {
         const capture &a = m_.step, &b = m_.plan;
         if (a.kind(u) != b.kind(v) || a.op(u) != b.op(v) || a.collective(u) != b.collective(v)) {
@@ -279,8 +279,8 @@ private:
                 "the clones of one operation are numbered 0, 1, 2, ...");
         const auto n = static_cast<std::int64_t>(parts.size());
         const std::int64_t whole_work = m_.step.duration(u).count;
-        // What takes less than a launch takes no longer in parts. Each clone may be short of the exact share by the
-        // rounding to a nanosecond.
+        // An operation that takes less than a launch takes no longer in parts. Each clone may be short of its exact
+        // share by the rounding to a nanosecond.
         const std::int64_t launch = std::min(whole_work, m_.step.costs().launch.count);
         if (m_.step.kind(u) == op_kind::compute && whole_work > 0 &&
             static_cast<double>(paid) + static_cast<double>(n) <
@@ -301,7 +301,8 @@ private:
                 "the parts of a payload are as large as the whole");
     }
 
-    /// What a plan adds may fill what a plan adds, and may sum up in the parts. It must not write anything else.
+    /// Requires that node v, which the plan adds, writes nothing that survives from the step. It may fill what the plan
+    /// adds, and sum up in parts.
     void check_new_writes(new_id v) {
         if (m_.role[v] == plan_role::sum_addition) return;  // plan_sums looks at what it writes
         for (new_id x : m_.plan.writes(v))
@@ -314,8 +315,8 @@ private:
                 }
     }
 
-    /// What splits and recombines is not known by its operator, but must pay: a copy for the bytes that it writes, and
-    /// memory for its results. Memory that is only allocated is free until it is written.
+    /// Requires that a node that splits or recombines pays for what it does, whatever its operator: a copy for the
+    /// bytes that it writes, and memory for its results. Memory that is only allocated is free until it is written.
     void check_recombination(new_id v) {
         const std::string_view name = m_.plan.name(v);
         if (!m_.plan_tensors.is_read(v))
@@ -335,7 +336,7 @@ private:
                 "allocate them, or alias what they are views of");
     }
 
-    /// Whether v is a view of values none of which has a storage, as in a step that was cut out of another one.
+    /// Returns whether v is a view of values none of which has a storage, as in a step that was cut out of another one.
     [[nodiscard]] bool is_view_of_nothing(new_id v) const {
         const auto inputs = m_.plan.inputs(v);
         return m_.plan.kind(v) == op_kind::view && !inputs.empty() &&

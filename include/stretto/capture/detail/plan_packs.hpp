@@ -1,9 +1,8 @@
-// What goes into merged collectives: the inputs of all members, through a pack that may absorb their casts.
+// Checks what goes into merged collectives: the inputs of all members, through a pack that may absorb their casts.
 //
-// Before a bucket is launched, a pack copies the inputs of its members together. Where a member's input is a cast that
-// nobody else reads, the pack can convert while it copies: the cast vanishes, and the pack reads what the cast has
-// read. Everything that a pack reads must be read by a member, and the other way round, or the bucket would send
-// something else.
+// Before a bucket is launched, a pack copies the inputs of its members together. If a member's input is a cast that
+// nobody else reads, the pack can convert while it copies: the cast vanishes, and the pack reads the operand of the
+// cast. A pack must read everything that the members read, and nothing else, or the bucket would send something else.
 #ifndef STRETTO_CAPTURE_DETAIL_PLAN_PACKS_HPP
 #define STRETTO_CAPTURE_DETAIL_PLAN_PACKS_HPP
 
@@ -23,7 +22,7 @@
 
 namespace stretto::detail {
 
-/// Checks packs and the inputs of buckets. The constructor notes what packs absorb, because every other check builds on
+/// Checks packs and the inputs of buckets. The constructor notes what packs absorb, because other checks need to know
 /// that.
 class plan_packs {
 public:
@@ -44,7 +43,8 @@ private:
         m_.found.add(rule, m_.plan.name(v), other, std::move(cause), std::move(hint));
     }
 
-    /// Whether what v absorbs is nothing that the plan does: the step came in buckets, and its casts had gone before.
+    /// Returns whether node v absorbed its casts before this plan was made: the step came in buckets, and the casts had
+    /// vanished.
     [[nodiscard]] bool comes_with_step(new_id v) const {
         return m_.old_of[v] != nobody && same_json(m_.step.field(m_.old_of[v], "absorbs"), m_.plan.field(v, "absorbs"));
     }
@@ -76,7 +76,8 @@ private:
         }
     }
 
-    /// The pack, or the bucket itself if there is none, must read everything that the members read, and nothing else.
+    /// Requires that the bucket, if it has no pack, reads everything that the members read, and nothing else. A bucket
+    /// with a pack reads only that.
     void check_inputs(const plan_bucket& b) {
         if (b.pack != nobody) {
             if (m_.plan.inputs(b.start).size() > 1)
@@ -87,7 +88,7 @@ private:
         check_reads(b, b.start);
     }
 
-    /// A pack must read what it packs, cost what moving that costs, and have room for the payload.
+    /// Requires that a pack reads what it packs, takes the time to move it, and has room for the payload.
     void check_pack(const plan_bucket& b) {
         const capture& step = m_.step;
         const new_id v = b.pack;
@@ -107,7 +108,7 @@ private:
                 "has no room for the " + count(m_.plan.payload(b.start)) + " it packs",
                 "a pack allocates the payload of its bucket");
     }
-    /// The casts that a pack absorbs, ascending, each once.
+    /// Returns the casts that a pack absorbs, ascending, each once.
     [[nodiscard]] std::vector<old_id> absorbed_by(new_id pack) {
         std::vector<old_id> casts;
         if (const auto names = m_.plan_fields.texts(pack, "absorbs"))
@@ -118,8 +119,8 @@ private:
         return casts;
     }
 
-    /// The reader must read what the members read: each under its name, or, if it is chunked, what recombines it. What
-    /// it reads beside that must stand for something that is due.
+    /// Requires that the reader reads what the members read: each value under its name, or, if it is chunked, its
+    /// recombination. Everything else that it reads must stand for such a value.
     void check_reads(const plan_bucket& b, new_id reader) {
         const char* hint = "a bucket reads what its members read, and nothing else";
         std::vector<old_id> due;

@@ -1,5 +1,6 @@
-// The minimum costs of new nodes of a plan, according to the costs of the step. Prices are computed in doubles, so an
-// error of one nanosecond is tolerated.
+// Computes the minimum costs of new nodes of a plan, according to the costs of the step. The rewriters write these
+// costs, and check_plan demands them. Prices are computed in doubles, so the check tolerates an error of one
+// nanosecond.
 #ifndef STRETTO_CAPTURE_DETAIL_PLAN_PRICES_HPP
 #define STRETTO_CAPTURE_DETAIL_PLAN_PRICES_HPP
 
@@ -16,15 +17,16 @@
 
 namespace stretto::detail {
 
-/// The bytes of one element. A plan may hold types with which the library does not compute; unknown types count as one
-/// byte, so that no price is too high.
+/// Returns the bytes of one element. A plan may hold types with which the library does not compute; unknown types count
+/// as one byte, so that no price is too high.
 inline std::int64_t width_of(std::string_view dtype) noexcept {
     const std::int64_t known = size_of(element_type_of(dtype));
     if (known != 0) return known;
     return dtype == "u64" ? 8 : dtype == "u32" ? 4 : dtype == "u16" ? 2 : 1;
 }
 
-/// The size in bytes of all tensors that v produces, by shape and type; it saturates. Unreadable tensors count as 0.
+/// Returns the size in bytes of all tensors that v produces, by shape and type; it saturates. Unreadable tensors count
+/// as 0.
 inline bytes size_of_results(const capture_tensors& tensors, std::uint32_t v) {
     double total = 0;
     for (std::size_t k = 0; k < tensors.components(v).size(); ++k) {
@@ -35,29 +37,30 @@ inline bytes size_of_results(const capture_tensors& tensors, std::uint32_t v) {
     return total < 4e18 ? bytes{static_cast<std::int64_t>(total)} : bytes{INT64_MAX / 2};
 }
 
-/// Whether a duration is less than a price, allowing for rounding.
+/// Returns whether a duration is less than a price, allowing for rounding.
 inline bool underpaid(nanoseconds paid, double price) noexcept { return static_cast<double>(paid.count) + 1 < price; }
 
-/// A price as a time, rounded down. Prices from a damaged table, which may be infinite, are capped at 2^50 ns, about
-/// thirteen days, so that sums of thousands of prices do not overflow.
+/// Returns a price as a time, rounded towards zero. Prices from a damaged table, which may be infinite, are capped at
+/// 2^50 ns, about thirteen days, so that sums of thousands of prices do not overflow.
 inline nanoseconds time_of_price(double price) noexcept {
     constexpr std::int64_t most = std::int64_t{1} << 50;
     return {price < static_cast<double>(most) ? static_cast<std::int64_t>(price) : most};
 }
 
-/// The price, in nanoseconds, of a kernel that reads and writes `moved` bytes in total.
+/// Returns the price, in nanoseconds, of a kernel that reads and writes `moved` bytes in total.
 inline double price_of_moving(const capture_costs& costs, bytes moved) noexcept {
     constexpr double nanoseconds_per_second = 1e9;
     return static_cast<double>(costs.launch.count) +
            static_cast<double>(moved.count) / costs.memory_bytes_per_second * nanoseconds_per_second;
 }
-/// The price of a kernel that copies: every byte is read and written.
+/// Returns the price of a kernel that copies: every byte is read and written.
 inline double price_of_copy(const capture_costs& costs, bytes copied) noexcept {
     return price_of_moving(costs, copied + copied);
 }
 
-/// The duration that the table gives, in nanoseconds: constant up to the first point, linear from there, and beyond the
-/// last point with the last slope. Nothing if the step has no table for that collective on that group.
+/// Returns the duration that the table gives, in nanoseconds: constant up to the first point, linear from there, and
+/// beyond the last point with the last slope, even if that leads below 0. Returns nothing if the step has no table for
+/// that collective on that group. Unlike interpolate(), it does not round. O(tables + points).
 inline std::optional<double> price_of_collective(const capture& step, group_id group, collective_kind collective,
                                                  bytes payload) {
     const collective_cost_table* const table = step.cost_table(group, collective);

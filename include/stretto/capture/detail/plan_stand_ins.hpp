@@ -1,6 +1,6 @@
-// What a node of a plan may read where its original reads u: u itself, a chunk of u, or something that splits or
+// Decides what a node of a plan may read where its original reads u: u itself, a chunk of u, or a node that splits or
 // recombines u. Data is followed through recombinations, through buffers that they fill in place, and through clones
-// that hand one buffer on from chunk to chunk.
+// that hand one buffer on from chunk to chunk. The checks of operations and of packs use it.
 #ifndef STRETTO_CAPTURE_DETAIL_PLAN_STAND_INS_HPP
 #define STRETTO_CAPTURE_DETAIL_PLAN_STAND_INS_HPP
 
@@ -15,8 +15,8 @@
 
 namespace stretto::detail {
 
-/// Accompanies a scan of the plan in program order. pass() takes the next node; questions are about the node that is
-/// about to pass. The time is linear, except where many values are recombined at once.
+/// Accompanies a scan of the plan in program order: pass() takes the next node, and queries are about inputs of the
+/// node that is about to pass. The time is linear, except where many values are recombined at once.
 class plan_stand_ins {
 public:
     explicit plan_stand_ins(const plan_match& match) : m_(match), reach_(match.plan.size()), filled_(m_.plan.size()) {}
@@ -27,7 +27,7 @@ public:
         no
     };
 
-    /// Whether `reader`, which is no clone, may read x where its original reads u.
+    /// Returns whether a node that is no clone may read x where its original reads u.
     [[nodiscard]] answer outside(old_id u, new_id x) const {
         if (m_.old_of[x] == u) return answer::yes;
         if (!m_.chunked(u)) return answer::no;
@@ -40,7 +40,7 @@ public:
         return static_cast<std::size_t>(here) == parts.size() ? answer::yes : answer::partly;
     }
 
-    /// Whether the clone v may read x where its original reads u.
+    /// Returns whether the clone v may read x where its original reads u.
     [[nodiscard]] bool inside(new_id v, old_id u, new_id x) const {
         if (m_.old_of[x] == u) return true;
         const old_id o = m_.origin[v];
@@ -71,8 +71,8 @@ public:
     }
 
 private:
-    /// Whether the clone v writes into what the clone x, of the same operation and the chunk before, has written. What
-    /// v produces is then what both have written.
+    /// Returns whether the clone v writes into what the clone x, of the same operation and the chunk before, has
+    /// written. The result of v is then what both have written.
     [[nodiscard]] bool continues(new_id v, new_id x) const {
         if (m_.role[x] != plan_role::clone || m_.origin[x] != m_.origin[v] || m_.chunk[x] + 1 != m_.chunk[v])
             return false;
@@ -82,7 +82,7 @@ private:
         };
         return std::ranges::any_of(m_.plan.writes(v), is_x);
     }
-    /// The nodes, ascending, whose data is in x by now, and which are no recombinations themselves.
+    /// Returns the nodes, ascending, that are no recombinations themselves and whose data is in x by now.
     [[nodiscard]] std::vector<new_id> sources_of(new_id x) const {
         std::vector<new_id> sources = reach_[x];
         if (m_.role[x] != plan_role::recombination) {
@@ -93,7 +93,7 @@ private:
             if (m_.role[s] == plan_role::recombination) merge(sources, filled_[s]);
         return sources;
     }
-    /// The union of two ascending lists, into the first.
+    /// Merges an ascending list into another one.
     static void merge(std::vector<new_id>& into, const std::vector<new_id>& more) {
         std::vector<new_id> both;
         both.reserve(into.size() + more.size());
@@ -102,8 +102,8 @@ private:
     }
 
     const plan_match& m_;
-    std::vector<std::vector<new_id>> reach_;   // by node: where its data comes from, through its inputs
-    std::vector<std::vector<new_id>> filled_;  // by storage: where what was written into it comes from
+    std::vector<std::vector<new_id>> reach_;   // by node: the sources of its data, through its inputs
+    std::vector<std::vector<new_id>> filled_;  // by storage: the sources of the data written into it
 };
 
 }  // namespace stretto::detail

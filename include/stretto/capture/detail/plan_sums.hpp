@@ -1,9 +1,9 @@
-// Checks collectives of sums ("reduced once"): are their members linear and alike, is the result in the step exactly
-// their sum, is what the new one reads exactly the sum of what they read, and is it paid for?
+// Checks collectives of sums ("reduced once"): the members are linear and alike, the result in the step is exactly
+// their sum, the new collective reads exactly the sum of what they read, and it is paid for.
 //
 // The sum of reductions is the reduction of the sum. So two trees of additions must be shown to be sums of the same
 // things: in the step over the results of the members, in the plan over their inputs. Each tree is expanded into how
-// often every unit occurs in it; that is 1 for each, and nothing else may be in it.
+// often every unit occurs in it. Each unit must occur once, and nothing else may occur.
 #ifndef STRETTO_CAPTURE_DETAIL_PLAN_SUMS_HPP
 #define STRETTO_CAPTURE_DETAIL_PLAN_SUMS_HPP
 
@@ -23,7 +23,7 @@
 
 namespace stretto::detail {
 
-/// The checks of all such collectives of a plan.
+/// The checks of all such collectives of a plan. O(V) for each, plus what check_overwritten takes.
 class plan_sums {
 public:
     explicit plan_sums(plan_match& match) : m_(match) {}
@@ -40,7 +40,7 @@ private:
         m_.found.add(rule, m_.plan.name(s.start), other, std::move(cause), std::move(hint));
     }
 
-    /// Checks one of them.
+    /// Checks one such collective.
     void check(const plan_sum& s) {
         for (old_id m : s.members) check_member(s, m);
         check_start(s);
@@ -50,15 +50,15 @@ private:
             if (m_.role[v] == plan_role::sum_addition && &m_.sums[m_.sum_at[v]] == &s) check_addition(s, v);
     }
 
-    /// Checks that m is linear, that it is like the first member, and that its wait alone reads it.
+    /// Checks that m is linear, that it is like the first member, and that only its waits read it.
     void check_member(const plan_sum& s, old_id m) {
         const capture& step = m_.step;
         const old_id first = s.members[0];
         const collective_kind kind = step.collective(m);
         const std::string written =
             std::string(step.field(m, "args").value_or("")) + std::string(step.field(m, "kwargs").value_or(""));
-        // Reductions are texts among the arguments; which place they have there differs between operators, and no other
-        // argument has these words.
+        // A reduction is a text among the arguments. Its place differs between operators, but no other argument has
+        // these words.
         const auto says = [&](std::string_view word) {
             return written.find('"' + std::string(word) + '"') != std::string::npos;
         };
@@ -80,12 +80,13 @@ private:
                     m_.quoted(step, r) + " reads " + m_.quoted(step, m) + " before its wait",
                     "members are read by their waits alone");
     }
-    /// Whether two nodes have the same arguments; operands are "%k" there, so that what is read does not matter.
+    /// Returns whether two nodes have the same arguments. Operands are "%k" in them, so it does not matter what the
+    /// nodes read.
     static bool same_arguments(const capture& a, std::uint32_t v, const capture& b, std::uint32_t w) {
         return same_json(a.field(v, "args"), b.field(w, "args")) &&
                same_json(a.field(v, "kwargs"), b.field(w, "kwargs"));
     }
-    /// Whether all results are real floats. An average of integers is rounded on the way, and so it is not linear.
+    /// Returns whether all results are real floats. The average of integers is rounded, and so it is not linear.
     bool is_float(old_id m) {
         return std::ranges::all_of(m_.step_tensors.components(m), [](const tensor_type& t) {
             using enum element_type;
@@ -119,7 +120,8 @@ private:
                 "its result is as large as that of a member");
     }
 
-    /// In the step, the result must be the sum of what the members bring, each once, and nobody may read less of it.
+    /// Requires that in the step, the result is the sum of the results of the members, each once, and that nothing else
+    /// reads a part of it.
     void check_results(const plan_sum& s) {
         const capture &step = m_.step, &plan = m_.plan;
         coefficients wanted;
@@ -164,7 +166,7 @@ private:
                          "does not share the storage of " + m_.quoted(plan, s.start), "a view aliases what it shows");
     }
 
-    /// In the plan, the collective must read the sum of what the members read, each once.
+    /// Requires that in the plan, the collective reads the sum of what the members read, each once.
     void check_operands(const plan_sum& s) {
         coefficients wanted;
         std::map<std::uint32_t, std::uint32_t> units;
@@ -180,7 +182,8 @@ private:
                 "additions of two values, that pay for it, lead from the inputs of all members to the collective");
     }
 
-    /// How often each unit is in node v; nothing if anything else is in it, or if there are more than `most` nodes.
+    /// Returns how often each unit is in node v; nothing if anything else is in it, or if there are more than `most`
+    /// nodes. `units` maps nodes of c to units.
     static std::optional<coefficients> terms_of(const capture& c, std::uint32_t v,
                                                 const std::map<std::uint32_t, std::uint32_t>& units, std::size_t most) {
         coefficients all;
@@ -201,7 +204,8 @@ private:
         return all;
     }
 
-    /// An addition must be paid for, in time and in memory. It may write over what nobody needs any more.
+    /// Requires that an addition is paid for, in time and in memory. It may write over a summand that nothing reads
+    /// later.
     void check_addition(const plan_sum& s, new_id v) {
         const capture& plan = m_.plan;
         const auto fail = [&](plan_rule rule, std::string_view other, std::string cause, std::string hint) {
@@ -224,7 +228,7 @@ private:
             for (new_id storage : m_.plan_storages[x]) check_overwritten(s, v, storage);
         }
     }
-    /// Nobody but the sum may use a storage behind a node that writes it.
+    /// Requires that no node after v, except those of the sum, uses a storage over which v writes. O(V + E + storages).
     void check_overwritten(const plan_sum& s, new_id v, new_id storage) {
         const capture& plan = m_.plan;
         const auto refuse = [&](new_id user) {

@@ -1,5 +1,6 @@
-// Renames the operands in the text of arguments. It is used where the rest of the text must stay unchanged, but the
-// positions of a node's inputs have changed. Parsing and printing would lose the spelling of numbers.
+// Renames the operands in the text of arguments, for concretise_capture. There, the rest of the text must stay
+// unchanged, but the positions of a node's inputs have changed. Parsing and printing would lose the spelling of
+// numbers.
 #ifndef STRETTO_CAPTURE_DETAIL_RENAME_OPERANDS_HPP
 #define STRETTO_CAPTURE_DETAIL_RENAME_OPERANDS_HPP
 
@@ -12,8 +13,8 @@
 
 namespace stretto::detail {
 
-/// The text of well-formed JSON in which every string "%k" with k below names.size(), however deep it is, is replaced
-/// by the text names[k]. Keys are kept.
+/// Returns the text of well-formed JSON in which every string "%k" with k below names.size(), however deep it is, is
+/// replaced by the text names[k]. Keys are kept. O(length).
 [[nodiscard]] inline std::string rename_operands(std::string_view json, std::span<const std::string> names) {
     std::string now;
     for (std::size_t i = 0; i < json.size();) {

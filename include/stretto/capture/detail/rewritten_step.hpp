@@ -1,6 +1,6 @@
-// A captured step that is written anew: what the rewriters of buckets, of sums and of what is taken apart have in
-// common. They differ in which nodes they make; here is how new nodes get names, where they stand, and what becomes of
-// the nodes of the step and of everybody who reads them.
+// Writes a captured step anew. It is the common part of the rewriters that make buckets, split buckets, and reduce
+// once. These decide which nodes are made; here, new nodes get their names and places, and readers of removed nodes are
+// redirected.
 #ifndef STRETTO_CAPTURE_DETAIL_REWRITTEN_STEP_HPP
 #define STRETTO_CAPTURE_DETAIL_REWRITTEN_STEP_HPP
 
@@ -25,13 +25,15 @@
 
 namespace stretto::detail {
 
-/// Nodes of the step have its numbers, new ones follow in the order in which they are made. The step must outlive it.
+/// A step with added and removed nodes. Nodes of the step keep its numbers; new ones follow in the order in which they
+/// are made. The step must outlive it.
 class rewritten_step {
 public:
     using node_id = std::uint32_t;
 
-    /// How a node gets the name that is wanted for it: with a number behind it if the step has that name, or, if the
-    /// node there vanishes, as it is.
+    /// How a new node gets the name that is wanted for it. A fresh name gets a number appended if a node of the step
+    /// has it; a name that is taken over is that of a node of the step that vanishes. Either gets a number if another
+    /// new node has it.
     enum class naming : std::uint8_t {
         fresh,
         taken_over
@@ -43,10 +45,10 @@ public:
     rewritten_step(const rewritten_step&) = delete;
     rewritten_step& operator=(const rewritten_step&) = delete;
 
-    /// What is made from here on stands in front of v, a node of the step, in the order in which it is made.
+    /// Places the nodes that are made from here on before v, a node of the step, in the order of the calls.
     void insert_before(node_id v) { at_ = v; }
 
-    /// A new node. The reference stays valid.
+    /// Makes a node, and returns it to be filled in. The reference stays valid.
     capture_node& make(std::string wanted, std::string_view op, op_kind kind, naming how = naming::fresh) {
         std::string name = wanted;
         const auto is_taken = [&] {
@@ -60,15 +62,15 @@ public:
         before_[at_].push_back(last());
         return n;
     }
-    /// The node that was made last.
+    /// Returns the node that was made last.
     [[nodiscard]] node_id last() const { return static_cast<node_id>(step_->size() + made_.size() - 1); }
     [[nodiscard]] bool is_new(node_id v) const { return v >= step_->size(); }
-    /// A node that was made here.
+    /// Returns a node that was made here.
     [[nodiscard]] capture_node& made(node_id v) { return made_[v - step_->size()]; }
 
-    /// Keeps a text as long as this object: nodes refer to texts.
+    /// Keeps a text as long as this object lives, because nodes only refer to their texts.
     std::string_view keep(std::string text) { return texts_.emplace_back(std::move(text)); }
-    /// The names of nodes of the step as a JSON list.
+    /// Returns the names of nodes of the step as a JSON list.
     template <class Nodes>
     std::string_view names_of(const Nodes& nodes) {
         std::string text = "[";
@@ -84,15 +86,17 @@ public:
             if (const auto text = step_->field(like, key)) n.fields.push_back({key, *text});
     }
 
-    /// Whoever names v, a node of the step, names `instead` from now on.
+    /// Makes every node that names v, a node of the step, name `instead`.
     void replace(node_id v, node_id instead) { stands_for_[v] = instead; }
-    /// The node of the step v is not there any more.
+    /// Removes v, a node of the step.
     void erase(node_id v) { gone_[v] = true; }
     [[nodiscard]] bool is_gone(node_id v) const { return gone_[v]; }
+    /// Returns the node that is named in place of v, or v itself if it was not replaced.
     [[nodiscard]] node_id stand_in(node_id v) const { return is_new(v) ? v : stands_for_[v]; }
 
-    /// The new step. Nodes of the step that are not gone are what `as_written(v)` makes of them, in `order`; new ones
-    /// stand where insert_before said. A node names each of what it reads, aliases or writes once.
+    /// Returns the new step, or the fault that capture_builder finds. `order` lists the nodes of the step. Those that
+    /// were not erased are written as `as_written(v)` describes them; new ones stand where insert_before said.
+    /// References that have become equal are written once.
     template <class Order, class AsWritten>
     [[nodiscard]] expected<capture, diagnostic> build(const Order& order, AsWritten as_written) {
         capture_builder builder = capture_builder::like(*step_);
@@ -115,25 +119,25 @@ public:
         }
         return std::move(builder).build();
     }
-    /// The same in the order of the step.
+    /// Does the same in the order of the step.
     template <class AsWritten>
     [[nodiscard]] expected<capture, diagnostic> build(AsWritten as_written) {
         std::vector<node_id> order(step_->size());
         std::iota(order.begin(), order.end(), node_id{0});
         return build(order, as_written);
     }
-    /// Where a node of the step, or a new one, is in the new step. To be asked after build(), of what is left.
+    /// Returns the position of a remaining or new node in the new step. Precondition: build() was called.
     [[nodiscard]] node_id position(node_id v) const { return position_[v]; }
 
 private:
     const capture* step_;
     node_id at_ = 0;
-    std::deque<capture_node> made_;  // make() gives references
+    std::deque<capture_node> made_;  // a deque, because make() returns references
     std::deque<std::string> texts_;
-    std::set<std::string> names_;                     // of what was made
-    std::map<node_id, std::vector<node_id>> before_;  // by node of the step: what was made before it
+    std::set<std::string> names_;                     // of new nodes
+    std::map<node_id, std::vector<node_id>> before_;  // by node of the step: the new nodes before it
     std::vector<char> gone_;
-    std::vector<node_id> stands_for_;  // by node of the step: who is named in its place
+    std::vector<node_id> stands_for_;  // by node of the step: the node that is named in its place
     std::vector<node_id> position_;
 };
 

@@ -1,4 +1,4 @@
-// Compares two JSON texts, ignoring only the space between tokens.
+// Compares JSON texts of a step and of a plan, ignoring only the space between tokens.
 #ifndef STRETTO_CAPTURE_DETAIL_SAME_JSON_HPP
 #define STRETTO_CAPTURE_DETAIL_SAME_JSON_HPP
 
@@ -9,7 +9,7 @@
 
 namespace stretto::detail {
 
-/// The text of a JSON value without the space between its tokens. Writers differ only in that space.
+/// Returns the text of a JSON value without the space between its tokens, in which writers may differ.
 inline std::string without_space(std::string_view json) {
     std::string dense;
     bool quoted = false;
@@ -22,8 +22,8 @@ inline std::string without_space(std::string_view json) {
     }
     return dense;
 }
-/// Whether two values have the same spelling apart from space, or are both missing. Two spellings of one number count
-/// as different, which can make the check too strict, but never too lax.
+/// Returns whether two values have the same spelling apart from space, or are both missing. Two spellings of one number
+/// count as different, which can make the check too strict, but never too lax.
 inline bool same_json(std::optional<std::string_view> a, std::optional<std::string_view> b) {
     return a == b || (a && b && without_space(*a) == without_space(*b));
 }

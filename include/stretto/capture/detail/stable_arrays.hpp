@@ -1,5 +1,5 @@
-// Many short arrays that are allocated one after the other and live as long as their owner. Spans of them stay valid
-// while more are made, which those into one growing vector would not.
+// Allocates many short arrays, one after another, that live as long as their owner. Spans of them stay valid while more
+// are made, which would not be so if they were parts of one growing vector.
 #ifndef STRETTO_CAPTURE_DETAIL_STABLE_ARRAYS_HPP
 #define STRETTO_CAPTURE_DETAIL_STABLE_ARRAYS_HPP
 
@@ -12,12 +12,12 @@
 
 namespace stretto::detail {
 
-/// Allocates arrays that keep their addresses. The elements are value-initialised. A new block is begun when the last
-/// one has no room for an array, so that small arrays cost one allocation for many of them.
+/// Allocates arrays that keep their addresses, even if the object is moved. The elements are value-initialised. A new
+/// block is begun when the last one has no room for an array, so that one allocation serves many small arrays.
 template <class T>
 class stable_arrays {
 public:
-    /// An array of that many elements.
+    /// Returns an array of that many elements.
     [[nodiscard]] std::span<T> make(std::size_t count) {
         if (count > room_) {
             room_ = count > block ? count : block;
