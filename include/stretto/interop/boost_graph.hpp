@@ -1,5 +1,5 @@
-// boost_graph: one of our views as a graph that the algorithms of the Boost Graph Library accept. Its descriptors are
-// your vertices, so results refer to your IR. For the opposite direction see boost_view.hpp.
+// boost_graph copies one of our views into a graph that the algorithms of the Boost Graph Library accept. Its
+// descriptors are your vertices, so results refer to your IR. For the opposite direction see boost_view.hpp.
 //
 //     const stretto::boost_graph g(my_view{&ir});
 //     std::vector<op*> order;
@@ -25,13 +25,15 @@
 namespace stretto {
 namespace detail {
 
-/// An edge, named by its number. Parallel edges are different edges.
+/// An edge, identified by its number: its position among the out-edges of all vertices, in program order. Parallel
+/// edges are different edges.
 struct boost_edge {
     std::uint32_t id = UINT32_MAX;
     friend constexpr auto operator<=>(const boost_edge&, const boost_edge&) = default;
 };
 
-/// Iterates over consecutive slots of a graph; `read` returns the contents of a slot.
+/// Iterates over consecutive slots, which are positions in a flat array of a graph; `read` returns the contents of a
+/// slot.
 template <class Graph, class Item, Item (Graph::*read)(std::uint32_t) const>
 class boost_slot_iterator {
 public:
@@ -70,9 +72,10 @@ private:
 /// parallel edges and self-loops are kept.
 ///
 /// It is a value that owns a snapshot of the adjacency, because Boost's algorithms keep iterators for a long time,
-/// whereas a view may return temporary ranges. It does not follow changes of the IR. Building takes O(V + E) time, 16
-/// bytes per edge, 12 bytes and a handle per vertex, and 4 bytes per index. All operations that Boost requires take
-/// O(1).
+/// whereas a view may return temporary ranges. It does not follow changes of the IR. Iterators and property maps are
+/// valid as long as it is neither moved nor destroyed. Building takes O(V + E) time, 16 bytes per edge, 12 bytes and a
+/// handle per vertex, and 4 bytes per index. All operations that Boost requires take O(1). Precondition: that of
+/// snapshot.
 template <vertex_list_graph G>
     requires adjacency_graph<G> && indexed_graph<G>
 class boost_graph {
@@ -100,7 +103,7 @@ public:
     using edge_parallel_category = boost::allow_parallel_edge_tag;
     using traversal_category = traversal;
 
-    /// The readable property maps vertex_index and edge_index.
+    /// A readable property map, vertex_index or edge_index, depending on the key.
     template <class Key>
     class index_map {
     public:
@@ -131,8 +134,8 @@ public:
             }
     }
 
-    /// The handle that means "no vertex": the greatest number, or a value-initialised handle. The few algorithms of
-    /// Boost that use it (dominator trees) require that it differs from all vertices.
+    /// Returns the handle that means "no vertex": the greatest number, or a value-initialised handle. The few
+    /// algorithms of Boost that use it (dominator trees) require that it differs from all vertices.
     static constexpr vertex_descriptor null_vertex() {
         if constexpr (std::is_enum_v<vertex_descriptor>)
             return vertex_descriptor{std::numeric_limits<std::underlying_type_t<vertex_descriptor>>::max()};
@@ -141,14 +144,14 @@ public:
         else return vertex_descriptor{};
     }
 
-    // VertexListGraph
+    // These are the functions of VertexListGraph.
     friend std::pair<vertex_iterator, vertex_iterator> vertices(const boost_graph& g) {
         const std::vector<vertex_descriptor>& all = g.snapshot_.vertices();
         return {all.data(), all.data() + all.size()};
     }
     friend std::size_t num_vertices(const boost_graph& g) { return g.snapshot_.size(); }
 
-    // AdjacencyGraph, IncidenceGraph, BidirectionalGraph
+    // These are the functions of AdjacencyGraph, IncidenceGraph and BidirectionalGraph.
     friend std::pair<adjacency_iterator, adjacency_iterator> adjacent_vertices(const vertex_descriptor& v,
                                                                                const boost_graph& g) {
         return g.slots<adjacency_iterator>(g.successors(v), g.rows().successors(0));
@@ -169,13 +172,13 @@ public:
     }
     friend vertex_descriptor target(const edge_descriptor& e, const boost_graph& g) { return g.target_of(e.id); }
 
-    // EdgeListGraph
+    // These are the functions of EdgeListGraph.
     friend std::pair<edge_iterator, edge_iterator> edges(const boost_graph& g) {
         return {edge_iterator(&g, 0), edge_iterator(&g, g.sources_.size())};
     }
     friend std::size_t num_edges(const boost_graph& g) { return g.sources_.size(); }
 
-    // PropertyGraph
+    // These are the functions of PropertyGraph.
     friend index_map<vertex_descriptor> get(boost::vertex_index_t, const boost_graph& g) {
         return index_map<vertex_descriptor>(g);
     }
@@ -199,7 +202,7 @@ private:
     row predecessors(const vertex_descriptor& v) const { return rows().predecessors(snapshot_.id(v)); }
     const std::uint32_t* first_out() const { return rows().successors(0).data(); }
 
-    /// Where row `r` begins, counted from `first`; the rows lie one after the other.
+    /// Returns where row `r` begins, counted from the beginning of row `first`. All rows are contiguous.
     static std::size_t slot_of(row r, row first) { return static_cast<std::size_t>(r.data() - first.data()); }
     template <class Iterator>
     std::pair<Iterator, Iterator> slots(row r, row first) const {
@@ -208,8 +211,8 @@ private:
     }
 
     snapshot<G> snapshot_;
-    std::vector<std::uint32_t> sources_;   // by edge
-    std::vector<std::uint32_t> in_edges_;  // the edge of every slot of the rows of predecessors
+    std::vector<std::uint32_t> sources_;   // by edge: the id of its source
+    std::vector<std::uint32_t> in_edges_;  // by slot of the rows of predecessors: the edge
 };
 
 }  // namespace stretto

@@ -1,5 +1,5 @@
-// boost_view: a Boost graph, in place, as one of our views. Nothing is copied, and only a pointer is stored, so the
-// view follows every change of the graph. For the opposite direction see boost_graph.hpp.
+// boost_view presents a Boost graph, in place, as one of our views. Nothing is copied, and only a pointer is stored, so
+// the view follows every change of the graph. For the opposite direction see boost_graph.hpp.
 //
 //     boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS> ir = ...;
 //     const auto order = stretto::topological_sort(stretto::boost_view(ir));
@@ -58,7 +58,7 @@ template <class Graph>
 concept has_in_edges =
     std::convertible_to<typename boost::graph_traits<Graph>::traversal_category, boost::bidirectional_graph_tag>;
 
-/// A pair of iterators, as Boost returns it, as a range.
+/// Makes a range of a pair of iterators, which is what Boost returns.
 template <class Iterator>
 struct boost_range {
     std::pair<Iterator, Iterator> ends;
@@ -66,7 +66,7 @@ struct boost_range {
     [[nodiscard]] Iterator end() const { return ends.second; }
 };
 
-/// The opposite ends of the edges that leave a vertex (`forward`) or enter it.
+/// The other ends of the edges that leave a vertex (`forward`) or enter it, as a range.
 template <class Graph, bool forward>
 struct boost_neighbours {
     using traits = boost::graph_traits<Graph>;
@@ -110,7 +110,7 @@ struct boost_neighbours {
     [[nodiscard]] iterator end() const { return {graph, edges.second}; }
 };
 
-/// Calls Boost's function, which a member of the same name would hide inside the view.
+/// Calls Boost's function `vertices`, which the member of the same name would hide inside the view.
 template <class Graph>
 boost_range<typename boost::graph_traits<Graph>::vertex_iterator> vertices_of_boost(const Graph& g) {
     return {vertices(g)};
@@ -122,10 +122,11 @@ boost_range<typename boost::graph_traits<Graph>::vertex_iterator> vertices_of_bo
 /// of your own that Boost's algorithms accept. Program order is the order of vertices(g); parallel edges and self-loops
 /// are kept.
 ///
-/// Numbers come from the vertex_index property map of the graph, or from any trivially copyable map from vertices to
-/// numbers below num_vertices(g). For a graph without such a map (an adjacency_list with listS vertices), the view has
-/// no `index`, which views::numbered adds. For a graph without in-edges (directedS), the view has no `predecessors`,
-/// which a snapshot adds. Every member takes O(1) where Boost's does.
+/// Numbers come from the vertex_index property map of the graph, or from any trivially copyable property map that
+/// `get(map, v)` reads: numbers below num_vertices(g), different for each vertex. For a graph without such a map (an
+/// adjacency_list with listS vertices), the view has no `index`, which views::numbered adds. For a graph without
+/// in-edges (directedS), the view has no `predecessors`, which a snapshot adds. Every member takes O(1) where Boost's
+/// does. The graph must outlive the view.
 template <directed_boost_graph Graph, class IndexMap = detail::own_vertex_index>
 class boost_view {
     static_assert(std::is_trivially_copyable_v<IndexMap>,

@@ -1,7 +1,7 @@
 // Makes our ranges usable in range-v3 pipelines. Most of them can be piped as they are: rows of a snapshot and of a
-// capture are std::span, orders and lists are named vectors. This header adds two things. The vertices of a snapshot or
-// of a Boost graph, and their neighbours, may be piped without a name; and as_range turns anything that works in a
-// range-for into a range.
+// capture are std::span, and orders and lists are named vectors. This header adds two things. The vertices of a
+// snapshot or of a Boost graph, and their neighbours, may be piped without a name; and as_range turns anything that
+// works in a range-for into a range.
 //
 //     const std::size_t leaves = ranges::distance(
 //         copy.view().vertices() | ranges::views::filter([&](auto v) { return copy.view().successors(v).empty(); }));
@@ -70,10 +70,10 @@ public:
 
 }  // namespace detail
 
-/// The range that a view returns, as an input view of range-v3: `as_range(g.successors(v)) |
+/// Returns the range that a view returned, as an input view of range-v3: `as_range(g.successors(v)) |
 /// ranges::views::filter(...)`. It is needed for ranges that merely work in a range-for, and for containers that are
-/// returned by value, which it keeps alive (one allocation). A range that is returned by reference must outlive the
-/// view. Iterators must be copyable.
+/// returned by value, which it keeps alive (one allocation). A range that is passed by reference must outlive the
+/// result. Iterators must be copyable.
 template <class R>
     requires std::copyable<detail::begin_t<R>> && std::copyable<detail::end_t<R>>
 [[nodiscard]] detail::weak_range<R> as_range(R&& r) {
@@ -85,6 +85,7 @@ template <class R>
 
 namespace ranges {
 
+// Iterators of these ranges refer to the graph, or are numbers, so they may outlive the range.
 template <>
 inline constexpr bool enable_borrowed_range<stretto::id_range> = true;
 template <class Iterator>
