@@ -1,6 +1,6 @@
 // Archetypes of backends: each type offers the minimum with which it models a concept. Code that compiles and runs with
-// them requires no more than the concepts say. They are awkward on purpose: nothing can be copied or assigned, events
-// cannot be default-constructed by users, and numbers merely convert to numbers.
+// them requires no more than the concepts say. They are awkward on purpose: nothing can be copied, nothing but an arena
+// can be assigned, and numbers merely convert to numbers.
 //
 // There is one rank, whose kernels run where they are launched, and every group consists of it.
 #ifndef STRETTO_BACKEND_ARCHETYPES_HPP
@@ -17,7 +17,7 @@
 
 namespace stretto::archetypes {
 
-/// Converts to a number, but is not one.
+/// A value that converts to a number, but is not one.
 class count {
 public:
     constexpr explicit count(std::size_t n) : n_(n) {}
@@ -29,7 +29,7 @@ private:
     std::size_t n_;
 };
 
-/// An event, and no more: everything is complete when it is put, so there is nothing to record.
+/// An event with nothing but its identity. All work is complete when it has been put, so there is nothing to record.
 class event {
 public:
     event() = default;
@@ -37,7 +37,7 @@ public:
     event& operator=(const event&) = delete;
 };
 
-/// Models queue, with the additional requirements on a backend's compute queue.
+/// Models queue, and what a backend requires of its compute queue in addition. It calls kernels as they are launched.
 class lane {
 public:
     using event_type = event;
@@ -56,7 +56,8 @@ public:
     bool settle() { return true; }
 };
 
-/// Models communicator, and no more: it has one member, which sends everything to itself.
+/// Models communicator, and no more. It has one member, which sends everything to itself, so every collective is a
+/// copy.
 class solitude {
 public:
     using event_type = event;
@@ -79,7 +80,7 @@ public:
     bool can(const collective_operation&) const { return true; }
 };
 
-/// Models arena, and no more.
+/// Models arena, and no more. Its memory is aligned to 64 bytes.
 class memory {
 public:
     explicit memory(std::size_t size) : bytes_(new std::byte[size + 64]), size_(size) {}
@@ -93,7 +94,7 @@ private:
     std::size_t size_;
 };
 
-/// Models backend, and no more: a single rank, so that collectives are copies. A queue is done when its verb returns.
+/// Models backend, and no more. It is a single rank, and all work is complete when the verb that put it returns.
 class single_rank {
 public:
     using queue_type = lane;
@@ -116,7 +117,8 @@ private:
     std::deque<std::unique_ptr<event[]>> events_;
 };
 
-/// Models kernel_source, and no more: move-only kernels, for steps that only compute and copy bytes.
+/// Models kernel_source, and no more, for steps of values of one byte. A kernel adds one to its first operand, and
+/// kernels can only be moved. All inputs have the same address.
 class bytes_plus_one {
 public:
     explicit bytes_plus_one(std::byte* input) : input_(input) {}

@@ -16,7 +16,7 @@
 
 namespace stretto {
 
-/// Places in an arena.
+/// The places of the storages of an order in an arena.
 struct arena_plan {
     static constexpr std::int64_t outside = -1;
 
@@ -24,17 +24,18 @@ struct arena_plan {
     /// caller owns, and for storages of size zero.
     std::vector<std::int64_t> offset;
     bytes size;                  ///< the size of the arena
-    std::int64_t alignment = 1;  ///< the alignment of every offset
+    std::int64_t alignment = 1;  ///< the alignment of every offset, in bytes
 
+    /// Returns whether a storage is in the arena.
     [[nodiscard]] bool holds(value_id storage) const { return offset[storage] != outside; }
     friend bool operator==(const arena_plan&, const arena_plan&) = default;
 };
 
 /// Places each storage, when the task that allocates it is reached, at the lowest offset where it overlaps no live
-/// storage. It lives from there to the last task in `order` that touches it, as profile_memory counts; operands of the
-/// output are never freed. The size of the arena is the peak of the order, rounded up to the alignment, plus any
-/// fragmentation. Deterministic. O(V + S * storages live at once) for S storages. Precondition: `order` is a
-/// permutation of the tasks, and `alignment` is positive.
+/// storage. A storage is live from that task to the last task in `order` that touches it, as in profile_memory;
+/// operands of the output are never freed. The size of the arena is the peak of the order if every storage is rounded
+/// up to the alignment, plus any fragmentation. Deterministic. O(V + E + S * storages live at once) for S storages.
+/// Precondition: `order` is a permutation of the tasks, and `alignment` is positive.
 template <class = void>
 [[nodiscard]] arena_plan plan_arena(const task_graph& g, std::span<const task_id> order, std::int64_t alignment = 64) {
     STRETTO_ASSERT(order.size() == g.size() && alignment > 0, "an arena is planned for an order of all tasks");

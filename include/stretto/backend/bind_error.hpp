@@ -1,4 +1,4 @@
-// Why an order cannot be bound to a backend, with the task that is the cause.
+// The reasons why an order cannot be bound to a backend, with the task that is the cause.
 #ifndef STRETTO_BACKEND_BIND_ERROR_HPP
 #define STRETTO_BACKEND_BIND_ERROR_HPP
 
@@ -11,13 +11,14 @@
 
 namespace stretto {
 
-/// The first problem that prevents an order from being bound. `task` is no_task if no single task is the cause.
+/// The first problem that prevents an order from being bound. `task` is no_task if no single task is the cause, and
+/// `group` is no_group if the problem does not concern a group.
 struct bind_error {
     enum class reason : std::uint8_t {
         order_of_another_graph,  ///< the order was checked for another graph
         not_a_member,            ///< the rank is not a member of `group`, on which `task` launches a collective
         unknown_collective,      ///< the call of the start `task` does not say what it does
-        unsupported_reduction,   ///< the backend supports neither the reduction nor the elements of the start `task`
+        unsupported_reduction,   ///< the backend cannot reduce the elements of the start `task` in the way it asks for
         sizes_at_run_time,       ///< the start `task` moves amounts that are known only when the step runs, and the
                                  ///< source does not fully say where to find them
         sizes_disagree,          ///< the amounts of the start `task` do not match its operand, its result or its group
@@ -34,7 +35,7 @@ struct bind_error {
     friend bool operator==(const bind_error&, const bind_error&) = default;
 };
 
-/// The error as a sentence to be placed after the name of the task, or of the step.
+/// Returns the error as the rest of a sentence, to be placed after the name of the task or of the step.
 [[nodiscard]] inline std::string explain(const bind_error& e) {
     using why = bind_error::reason;
     switch (e.why) {
@@ -64,7 +65,7 @@ struct bind_error {
     }
     return "needs an arena larger than the memory that there is";
 }
-/// The whole sentence, over the caller's names: `name(t)` gives the text for a task.
+/// Returns the complete sentence with the caller's names: `name(t)` returns the text for a task.
 template <class Name>
 [[nodiscard]] std::string explain(const bind_error& e, const Name& name) {
     return (e.task == no_task ? std::string("the step") : std::string(std::string_view(name(e.task)))) + " " +

@@ -1,6 +1,6 @@
-// A step that is bound to one rank, in terms of the caller's own IR. The executor numbers tasks and values; a trainer
-// has operations and tensors. So here each kernel receives its operation, inputs have memory of the backend, and
-// everything that the step reads or produces is found by its handle.
+// Binds a step to one rank in terms of the caller's own IR. An executor numbers tasks and values, but a trainer has
+// operations and tensors. So here each kernel receives its operation, inputs have memory of the backend, and everything
+// that the step reads or produces is found by its handle.
 #ifndef STRETTO_BACKEND_BOUND_STEP_HPP
 #define STRETTO_BACKEND_BOUND_STEP_HPP
 
@@ -46,13 +46,13 @@ concept work_count_returns_pointer_to_const_int64 = !has_count<W, X> || requires
 
 }  // namespace detail
 
-/// The behaviour of the operations of a program when they run:
-///   compute(v, memory)            the work of an operation that computes; if the lane of the backend passes arguments
-///                                 to kernels, such as a stream, these follow
-///   call(v) -> collective_call    the call of a start; an op model with calls has this member already
-/// The optional members of kernel_source, which there take numbers of tasks and values: offset(x), row_bytes(v),
-/// count(x) and capacity(x). A member with one of these names that returns something else, or is not const, does not
-/// compile.
+/// What the operations of a program do when they run:
+///   compute(v, memory)            does the work of an operation that computes; if the lane of the backend passes
+///                                 arguments to kernels, such as a stream, these follow
+///   call(v) -> collective_call    returns the call of a start; an op model with calls has this member already
+/// The members offset(x), row_bytes(v), count(x) and capacity(x) are optional. They mean the same as in kernel_source,
+/// but take handles of the IR instead of numbers. A member with one of these names that returns something else, or is
+/// not const, does not compile. The concept does not check `compute`, whose further arguments depend on the backend.
 template <class W, class G>
 concept step_work =
     dataflow_graph<G> && std::copy_constructible<W> &&
@@ -64,7 +64,7 @@ concept step_work =
 
 namespace detail {
 
-/// One operation with its addresses.
+/// The kernel of one operation, with the addresses of its operands and results and a copy of the caller's `Work`.
 template <class V, class Work>
 class step_kernel {
 public:
@@ -86,8 +86,9 @@ private:
     std::size_t operands_;
 };
 
-/// Translates numbers of the task graph into handles. It is final, because it has the optional members of a kernel
-/// source only if `Work` has them, and of a class that can be a base every name counts (core/has_member.hpp).
+/// The kernel source that translates numbers of the task graph into handles. It has the optional members of a kernel
+/// source only if `Work` has them. It is final, because in a class that can be a base every declared name counts as a
+/// member, even if its constraints are not satisfied (core/has_member.hpp).
 template <class G, class Work>
 class step_source final {
 public:
@@ -131,13 +132,14 @@ private:
 
 }  // namespace detail
 
-/// A step on one rank of a backend, which must outlive it. `bind_step` makes one.
+/// A step that is bound to one rank of a backend, which must outlive it. `bind_step` makes one. It owns the memory of
+/// the inputs and of everything that the step computes. Only the thread of the rank uses it.
 template <backend B, dataflow_graph G, step_work<G> Work>
 class bound_step {
     using kernel_type = detail::step_kernel<vertex_t<G>, Work>;
 
 public:
-    /// Runs the step once, on the current contents of its inputs; see executor::replay.
+    /// Runs the step once, on the current contents of its inputs. Returns the failure, if any; see executor::replay.
     [[nodiscard]] std::optional<run_failure> replay() {
         const auto begin = std::chrono::steady_clock::now();
         std::optional<run_failure> failure = executor_.replay();
@@ -145,13 +147,14 @@ public:
             std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin).count()};
         return failure;
     }
-    /// The time that the last replay took on this rank, from its first launch until everything was complete.
+    /// Returns the time in ns that the last replay took on this rank, until everything was complete; 0 before the
+    /// first.
     [[nodiscard]] nanoseconds last_replay() const noexcept { return last_; }
 
-    /// The elements of a value, from its beginning to the end of its storage; empty for a value without storage. The
-    /// caller may write those of an input between replays; they are uninitialized at first. Those that the step
-    /// computes are valid after a replay until the next one begins. The host can access them if it can access arenas of
-    /// the backend. Precondition: the step has `x`, and `x` lies in at most one storage.
+    /// Returns the elements of a value, from its beginning to the end of its storage; none for a value without storage.
+    /// The caller may write those of an input between replays; they are uninitialized at first. The results of the step
+    /// are valid after a replay until the next one begins. The host can access the elements if it can access arenas of
+    /// the backend. O(results of the operation that produces `x`). Precondition: the step has `x`.
     template <class T>
     [[nodiscard]] std::span<T> memory(value_t<G> x) const {
         const value_id id = values_.number(x);
@@ -160,6 +163,7 @@ public:
         if (at == nullptr) return {};
         return {reinterpret_cast<T*>(at), static_cast<std::size_t>(rest_[id].count) / sizeof(T)};
     }
+    /// Returns the executor that replays the step.
     [[nodiscard]] const executor<B, kernel_type>& order() const noexcept { return executor_; }
 
 private:
@@ -177,11 +181,12 @@ private:
     nanoseconds last_;
 };
 
-/// Binds an order of the tasks of `view` to a rank. `tasks` is the task graph of the view in its current state, and
-/// `order` was checked for that graph. Inputs get memory of the backend, each aligned to 64 bytes. Returns the step, or
-/// the first error; `error.task` is the position of the operation in the view. The rank and the program of the view
-/// must outlive the step, and the program must not change; the graph and the order may be destroyed. Every kernel holds
-/// a copy of `work`, which should therefore be as small as a view. O(V + values), plus the cost of bind_order.
+/// Binds an order of the tasks of `view` to a rank. Preconditions: `tasks` is the task graph of the view in its current
+/// state, and nothing is in the rank's queues. Inputs get memory of the backend, each aligned to 64 bytes. Returns the
+/// step, or the first error; `error.task` is the position of the operation in the view. An order that was not checked
+/// for `tasks` is such an error. The rank and the program of the view must outlive the step, and the program must not
+/// change; the graph and the order may be destroyed. Every kernel holds a copy of `work`, which should therefore be as
+/// small as a view. O(V + values), plus the cost of bind_order.
 template <backend B, vertex_list_graph G, step_work<G> Work>
 [[nodiscard]] expected<bound_step<B, G, Work>, bind_error> bind_step(G view, const task_graph& tasks,
                                                                      const checked_order& order, Work work, B& rank) {

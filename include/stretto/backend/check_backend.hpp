@@ -19,14 +19,15 @@
 
 namespace stretto {
 
-/// A broken promise of a backend.
+/// The first broken promise of a backend that a check has met.
 struct backend_finding {
-    const char* rule = "";                    ///< short and stable: "all_gather", "place", ...
-    const char* hint = "";                    ///< one sentence: what is wrong, and the usual cause
+    const char* rule = "";                    ///< a short and stable name of the promise: "all_gather", "place", ...
+    const char* hint = "";                    ///< a sentence that says what is wrong, and the usual cause
     std::size_t replay = 0;                   ///< the number of the replay, from 0
-    std::size_t number = 0;                   ///< the first wrong one among the 32-bit numbers of the result
+    std::size_t number = 0;                   ///< the position of the first wrong 32-bit number in the result
     std::optional<run_failure> failure = {};  ///< the failure, if the backend has reported one
 
+    /// Returns the finding in words.
     [[nodiscard]] std::string message() const {
         std::string text = std::string(rule) + ", replay " + std::to_string(replay) + ": " + hint;
         if (failure) text += "; " + explain(*failure, [](task_id t) { return "task " + std::to_string(t); });
@@ -48,8 +49,10 @@ struct backend_summary {
 /// and measured shares, also in place where a collective may receive where it sends. Each is a program of its own: a
 /// kernel makes numbers that depend on the rank and the replay, the collective begins, another kernel writes elsewhere,
 /// and after the wait a third kernel reads the received data. Each program is replayed three times, so that leftovers
-/// of the previous replay are not taken for the result. All members must call it with the same group, outside of any
-/// other replay; after a finding on one rank, the others may fail as well. Deterministic. O(members^2) memory.
+/// of the previous replay are not taken for the result. Returns what was checked, or the first finding. All members
+/// must call it with the same group, outside of any other replay, and the host must be able to access arenas; after a
+/// finding on one rank, the others may fail as well. Deterministic. O(members^2) time and O(members) memory on each
+/// rank.
 template <backend B>
 [[nodiscard]] expected<backend_summary, backend_finding> check_backend(B& rank, group_id group);
 

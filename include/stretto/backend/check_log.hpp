@@ -1,6 +1,6 @@
-// Checks the log of what was put into queues: whether everything that must be ordered is ordered, whatever the timing
-// of the lanes. The required order is derived from the task graph and from the bytes that tasks use, the actual order
-// from the log alone, so the check does not trust the code that made the log.
+// Checks the log of what was put into queues: everything that must be ordered must be ordered whatever the timing of
+// the lanes. The required order is derived from the task graph and from the bytes that tasks use, the actual order from
+// the log alone, so the check does not trust the code that made the log.
 #ifndef STRETTO_BACKEND_CHECK_LOG_HPP
 #define STRETTO_BACKEND_CHECK_LOG_HPP
 
@@ -20,8 +20,8 @@ namespace stretto {
 /// A fault of a log, or a superfluous wait. `entry` is a position in the log.
 struct log_finding {
     enum class reason : std::uint8_t {
-        missing_task,      ///< `task` has work, or is a wait that orders something, and is not in the log
-        launched_twice,    ///< `task` already stands in the log before `entry`
+        missing_task,      ///< `task` does work, or the host reads a number there, and it is not in the log
+        launched_twice,    ///< `entry` launches `task`, which an earlier entry has launched
         wrong_lane,        ///< `entry` launches `task` on a lane that is not its own
         unrecorded_event,  ///< `entry` waits for an event that no earlier entry records, so it orders nothing
         race,              ///< `task` and `other` use the same bytes, one writes, and nothing orders them
@@ -29,7 +29,7 @@ struct log_finding {
         before_ready,      ///< `task` reads bytes of `storage` that were never written
         not_held,          ///< `entry` launches `task`, but the host has not yet waited for the number of `other`
         after_free,        ///< `task` reads bytes of `storage` that were overwritten for another storage
-        redundant_wait,    ///< without the wait `entry` everything would be ordered as well: not a fault
+        redundant_wait,    ///< without the wait `entry` everything would be ordered as well; this is not a fault
     };
     reason why;
     std::uint32_t entry = 0;
@@ -40,21 +40,24 @@ struct log_finding {
     friend bool operator==(const log_finding&, const log_finding&) = default;
 };
 
-/// Checks the log of one run of a step whose storages lie where `arena` says; other storages share no bytes. Returns
-/// all faults in the order of the log or, if there are none, every wait that could be omitted on its own. The order
-/// that the task of a wait imposes counts: tasks launched after it on the lane may rely on the collective. It takes
-/// O(n^2) time and n^2 bits for n entries, and O(n^2 / 64) more for each wait, so use it in tests, or once for a
-/// program.
+/// Checks the log of one replay of a step whose storages are where `arena` says; storages outside of the arena share no
+/// bytes. Returns all faults in the order of the log or, if there are none, every wait that could be omitted on its
+/// own. A wait task in the log must come after its collective even if nothing else depends on that, because tasks
+/// launched after it on the lane may rely on it. If a task is missing, launched twice, on a wrong lane or before the
+/// host may launch it, or if an event is not recorded, nothing else is checked. Deterministic. It takes O(n^2) time and
+/// n^2 bits for n entries, and O(n^2) time more for each wait, so use it in tests, or once for a program. Precondition:
+/// tasks and lanes in the log are those of `g`.
 template <class = void>
 [[nodiscard]] std::vector<log_finding> check_log(const task_graph& g, const arena_plan& arena, const run_log& log);
 
-/// Whether a finding is a fault.
+/// Returns whether a finding is a fault.
 [[nodiscard]] constexpr bool is_fault(const log_finding& f) noexcept {
     return f.why != log_finding::reason::redundant_wait;
 }
 
-/// The actions of a rank's log, for check_deadlock (schedule/deadlock.hpp), which compares the logs of ranks: whether
-/// all launch the same collectives of a group in the same order, and whether they can hang. `g` is the log's graph.
+/// Converts the log of a rank, which is a log of graph `g`, into the input of check_deadlock (schedule/deadlock.hpp).
+/// That function decides whether all ranks launch the same collectives of a group in the same order, and whether they
+/// can hang. O(entries), plus the waits that each recorded event passes on.
 template <class = void>
 [[nodiscard]] rank_program program_of(const task_graph& g, const run_log& log) {
     rank_program made;
@@ -97,7 +100,7 @@ template <class = void>
     return made;
 }
 
-/// The finding in words, with the caller's names: `name(t)` returns the text for a task.
+/// Returns the finding in words, with the caller's names: `name(t)` returns the text for a task.
 template <class Name>
 [[nodiscard]] std::string explain(const log_finding& f, const Name& name) {
     using why = log_finding::reason;

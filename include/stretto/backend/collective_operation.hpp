@@ -15,22 +15,27 @@
 
 namespace stretto {
 
+/// What a collective moves among the members of its group.
 enum class transfer_kind : std::uint8_t {
-    all_gather,      ///< every rank receives the data of all ranks, in rank order
-    reduce_scatter,  ///< every rank receives its share of the sum of all ranks' data
-    all_reduce,      ///< every rank receives the sum of all ranks' data
-    all_to_all,      ///< share k of the data of rank j becomes share j of the result of rank k
-    broadcast,       ///< every rank receives the data of rank `root`
-    barrier,         ///< nothing moves; complete when all ranks have begun it
+    all_gather,      ///< every member receives the data of all members, in the order of the group
+    reduce_scatter,  ///< every member receives its share of the data of all members, reduced element by element
+    all_reduce,      ///< every member receives the data of all members, reduced element by element
+    all_to_all,      ///< share k of the data of member j becomes share j of the result of member k
+    broadcast,       ///< every member receives the data of member `root`
+    barrier,         ///< nothing moves; it is complete when all members have begun it
 };
 
-/// Whether data of several ranks is combined, so that the reduction must be known.
+/// Returns whether data of several members is combined, so that the reduction must be known.
 [[nodiscard]] constexpr bool reduces(transfer_kind kind) noexcept {
     return kind == transfer_kind::reduce_scatter || kind == transfer_kind::all_reduce;
 }
 
-/// An operation. The data that a rank sends must not change until the operation is complete, and must not overlap the
-/// receive buffer, except as may_overlap allows. Ranks are given by their places in the group.
+/// A collective as one member of a group performs it. The data that a member sends must not change until the operation
+/// is complete, and must not overlap the receive buffer, except as may_overlap allows. Members are given by their
+/// places in the group. With n members, send_bytes and receive_bytes are the same for an all-reduce and a broadcast;
+/// receive_bytes is n * send_bytes for an all-gather, and send_bytes is n * receive_bytes for a reduce-scatter. For an
+/// all-to-all they are the sums of the sizes, each list of which has n entries. `operation_of` makes operations that
+/// satisfy this, and no backend checks it again.
 struct collective_operation {
     transfer_kind kind = transfer_kind::barrier;
     reduction_kind reduction = reduction_kind::none;
@@ -38,24 +43,25 @@ struct collective_operation {
     std::uint32_t root = 0;                      ///< for a broadcast: the root's place in the group
     const std::byte* send = nullptr;
     std::byte* receive = nullptr;
-    std::size_t send_bytes = 0;  ///< for a broadcast the same on all ranks, although only the root sends
+    std::size_t send_bytes = 0;  ///< for a broadcast the same on all members, although only the root sends
     std::size_t receive_bytes = 0;
-    std::vector<std::size_t> send_sizes = {};     ///< for an all-to-all: bytes to each rank
-    std::vector<std::size_t> receive_sizes = {};  ///< for an all-to-all: bytes from each rank
+    std::vector<std::size_t> send_sizes = {};     ///< for an all-to-all: bytes to each member
+    std::vector<std::size_t> receive_sizes = {};  ///< for an all-to-all: bytes from each member
     /// The amounts of an all-to-all may be known only when it begins. These are the addresses at which the numbers of
-    /// rows to and from each rank stand at that time. An entry is null if the sizes above give its amount; send_bytes
-    /// and receive_bytes are then the capacities. Both lists are empty if the sizes above give all amounts.
+    /// rows to and from each member are stored by that time; an entry is null if the sizes above give its amount. In
+    /// such an all-to-all, send_bytes and receive_bytes are capacities, and `row_bytes`, the length of a row, is
+    /// positive. Both lists are empty if the sizes above give all amounts.
     std::vector<const std::int64_t*> send_rows = {}, receive_rows = {};
     std::size_t row_bytes = 0;
-    std::uint64_t logical_id = 0;  ///< as in collective_call
-    std::uint32_t chunk = 0;
-    task_id task = no_task;  ///< the start in the task graph to which the operation belongs
+    std::uint64_t logical_id = 0;  ///< see collective_call
+    std::uint32_t chunk = 0;       ///< see collective_call
+    task_id task = no_task;        ///< the start in the task graph to which the operation belongs
 };
 
-/// Whether the operation of member `place` of `members` may receive where it sends. Either its buffers do not overlap
-/// (overlapping data would be overwritten while others read it), or they overlap exactly so that it writes only what
-/// nobody else reads: an all-reduce or a broadcast onto its operand, an all-gather whose operand is its share of the
-/// result, a reduce-scatter whose result is its share of the operand. O(1).
+/// Returns whether member `place` may use these buffers. It may if they do not overlap, or if they overlap exactly so
+/// that the member writes only what no other member reads: an all-reduce or a broadcast onto its operand, an all-gather
+/// whose operand is its share of the result, a reduce-scatter whose result is its share of the operand. In any other
+/// overlap, data would be overwritten while others read it. O(1).
 [[nodiscard]] inline bool may_overlap(const collective_operation& o, std::size_t place) {
     const auto address = [](const std::byte* x) { return reinterpret_cast<std::uintptr_t>(x); };
     const std::uintptr_t send = address(o.send), receive = address(o.receive);
@@ -76,9 +82,11 @@ struct collective_operation {
     return true;
 }
 
-/// The operation of a start with that call, of `payload` bytes, on a group of `members` ranks; without addresses. Its
-/// result must fit into `room` bytes. If some amounts are measured when the step runs, rows have `row` bytes, and
-/// `payload` is the capacity for sending. O(members).
+/// Returns the operation, still without addresses, of the start `start` with this call and payload on a group of
+/// `members` ranks. Its result must fit into `room` bytes. If some amounts are measured when the step runs, rows have
+/// `row` bytes, and `payload` and `room` are the capacities. Otherwise the length of a row is the payload, or for a
+/// member that sends no row the room, divided by the number of rows. Errors are amounts that do not match, amounts that
+/// nothing measures, a reduction that does not say what it does, and a call of an unknown kind. O(members).
 [[nodiscard]] inline expected<collective_operation, bind_error> operation_of(const collective_call& call, task_id start,
                                                                              std::size_t members, bytes payload,
                                                                              bytes room, bytes row = {}) {
@@ -139,7 +147,7 @@ struct collective_operation {
                 made.receive_rows.resize(members);
                 made.receive_bytes = static_cast<std::size_t>(room.count);
             } else {
-                // A rank that sends no row cannot derive the row length from the payload, but from what it receives.
+                // A member that sends no row cannot derive the length of a row from its payload, only from its room.
                 const std::int64_t whole = sent != 0 ? payload.count : room.count, rows = sent != 0 ? sent : received;
                 if (rows != 0 && whole % rows != 0) return refuse(why::sizes_disagree);
                 length = rows == 0 ? 0 : whole / rows;

@@ -1,6 +1,6 @@
-// The parts that run a program of lanes: queues that execute work in order, events that order one queue after another,
-// communicators that are queues of collectives, memory, and the caller's kernels. A backend is a type that has these;
-// the executor (backend/executor.hpp) is written once over all of them.
+// The concepts of a backend, which runs a program of lanes. A backend has queues that execute work in order, events
+// that order one queue after another, communicators that are queues of collectives, and memory; the caller supplies the
+// kernels. The executor (backend/executor.hpp) is written once over these concepts.
 #ifndef STRETTO_BACKEND_CONCEPTS_HPP
 #define STRETTO_BACKEND_CONCEPTS_HPP
 
@@ -21,18 +21,20 @@
 
 namespace stretto {
 
-/// A lane: work that is put into it happens in that order. `record(e)` marks the current position; `wait(e)` makes
-/// later work begin only after the last mark recorded so far. Neither blocks for longer than the queue itself needs.
-/// All verbs return whether the run continues; once one has returned false, all do.
+/// A lane, which executes work in the order in which it is put. `record(e)` marks the current position; `wait(e)` makes
+/// later work begin only after the position that was marked last by the time of the call. Both return at once, unless
+/// the calling thread itself executes the queue. Every verb of a queue returns whether the run continues; after one has
+/// returned false, an executor puts nothing more into any queue and calls `finish()` of the backend.
 template <class Q>
 concept queue = requires(Q& q, typename Q::event_type& e) {
     { q.wait(e) } -> std::same_as<bool>;
     { q.record(e) } -> std::same_as<bool>;
 };
 
-/// A queue of collectives, in which this rank is number `place()` of `size()`. `reserve(n)` reserves capacity for the n
-/// verbs of a replay, so that these need not allocate; `can(operation)` says whether the communicator supports its
-/// reduction. Data to which an operation refers must live until it is complete.
+/// A queue of the collectives of one group, in which this rank is member number `place()` of `size()`. `launch` puts a
+/// collective into it. `reserve(n)` is called while nothing is in the queue and reserves capacity for the n verbs of a
+/// replay, so that these need not allocate. `can(operation)` returns whether the communicator supports the reduction of
+/// the operation. An operation, and the memory to which it refers, must live until it is complete.
 template <class C>
 concept communicator =
     queue<C> && requires(C& c, const C& constant, const collective_operation& operation, std::size_t n) {
@@ -43,20 +45,20 @@ concept communicator =
         { constant.place() } -> std::convertible_to<std::size_t>;
     };
 
-/// Memory of `size()` bytes that lives as long as the object.
+/// Memory of `size()` bytes, which lives as long as the object and does not move with it.
 template <class A>
 concept arena = std::movable<A> && requires(const A& a) {
     { a.data() } -> std::same_as<std::byte*>;
     { a.size() } -> std::convertible_to<std::size_t>;
 };
 
-/// The queues, events and memory of one rank. `compute()` is the queue of kernels. There, `launch(task, kernel)` makes
-/// it call the kernel; `pass(task)` says that the preceding waits are those of a task without a kernel; and `settle()`
-/// returns when everything put into the queue is complete, because the host reads a number that was made there (or
-/// returns false like any verb). `channel(group)` is the communicator of a group, or null if this rank is not a member.
+/// The queues, events and memory of one rank. `compute()` returns the queue of kernels. On it, `launch(task, kernel)`
+/// puts a call of the kernel; `pass(task)` says that the preceding waits are those of a task without a kernel; and
+/// `settle()` returns when everything that was put into the queue is complete, because the host then reads a number
+/// that was made there. `channel(group)` returns the communicator of a group, or null if this rank is not a member.
 /// `make_events(n)` returns n events that live as long as the backend; `make_arena(size, alignment)` returns nothing if
-/// the memory cannot be allocated. `begin()` starts a replay, and `finish()` returns when everything that was put into
-/// queues since then is complete, or has been abandoned.
+/// the memory cannot be allocated. `begin()` starts a replay. `finish()` ends it: it returns when everything that was
+/// put into queues since `begin()` is complete or has been abandoned, and returns the failure of the run, if any.
 template <class B>
 concept backend =
     queue<typename B::queue_type> && communicator<typename B::communicator_type> && arena<typename B::arena_type> &&
@@ -73,8 +75,8 @@ concept backend =
         { b.finish() } -> std::same_as<std::optional<run_failure>>;
     };
 
-/// The addresses of a task's operands and results, in their order; null for a value without storage. `operand` and
-/// `result` return them as pointers to the element type that the kernel knows.
+/// The addresses of a task's operands and results, in the order of the graph. The address of a value without storage is
+/// null. `operand(k)` and `result(k)` return the k-th address as a pointer to the element type that the kernel knows.
 struct task_memory {
     std::span<std::byte* const> operands, results;
 
@@ -115,8 +117,8 @@ concept has_measured_count = requires(S& s, value_id x) {
     { s.count(x) } -> std::convertible_to<const std::int64_t*>;
 };
 
-// An optional member is either missing, or as documented: an offset that was ignored would let a view of a part read
-// from the beginning.
+// An optional member is either missing, or as documented. If an offset with another signature were ignored, a value
+// that begins inside its storage would silently be read from the beginning of the storage.
 template <class S>
 concept offset_returns_bytes = !has_offset<S, value_id> || has_value_offset<S>;
 template <class S>
@@ -131,21 +133,23 @@ using kernel_of = decltype(std::declval<S&>().kernel(task_id{}, task_memory{}));
 
 }  // namespace detail
 
-/// What the caller knows about the tasks of a graph. It is called while an order is bound, once for every task and
-/// value:
+/// What the caller knows about the tasks and values of a graph. `bind_order` calls it while it binds an order, and does
+/// not keep it. `kernel` and `call` are called once for each such task, the others perhaps more than once:
 ///   kernel(t, memory) -> a callable   the work of a compute task, with its addresses resolved; movable; the memory
 ///                                     outlives it, the spans in `memory` do not. It is called without arguments, or
 ///                                     with those that the backend's compute() passes to kernels
 ///   call(t) -> collective_call        the call of a start, which sends its first operand and makes its first result
-///   address(x) -> std::byte*          the address of a result x of an input, in memory of the caller
+///   address(x) -> std::byte*          the address of a result x of an input, in memory of the caller; null is an error
+///                                     if a task uses its bytes
 ///   offset(x) -> bytes                where a value begins in its storage;             optional: default 0
 /// The following are for exchanges whose amounts are known only when the step runs; all are optional:
 ///   row_bytes(t) -> bytes             the length of a row of a start with measured amounts; without it, such a start
 ///                                     cannot be bound
 ///   count(x) -> const std::int64_t*   the address of a value that measures an amount; default: its address in storage.
 ///                                     It is read when the start begins, after the task that makes x is complete
-///   capacity(x) -> bytes              the bytes available to what such a start sends or makes, counted from its
-///                                     beginning; default: the rest of its storage. More ends the run, as an overflow
+///   capacity(x) -> bytes              the bytes available to a value that such a start sends or makes, counted from
+///                                     the beginning of the value; default: the rest of its storage. A larger amount
+///                                     ends the run with an overflow
 template <class S>
 concept kernel_source =
     requires(S& s, task_id t, value_id x, task_memory memory) {

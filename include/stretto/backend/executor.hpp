@@ -1,6 +1,6 @@
-// Runs a checked order: bind once, replay any number of times. Binding places storages, assigns lanes, drops waits that
-// others imply, and resolves the addresses of every kernel and collective. A replay walks a flat array: no allocation,
-// no hashing, no decision that could have been made before.
+// Runs a checked order, which is bound once and replayed any number of times. Binding places storages, assigns lanes,
+// drops waits that others imply, and resolves the addresses of every kernel and collective. A replay walks a flat
+// array, without allocation, hashing, or any decision that could have been made before.
 #ifndef STRETTO_BACKEND_EXECUTOR_HPP
 #define STRETTO_BACKEND_EXECUTOR_HPP
 
@@ -20,13 +20,15 @@
 
 namespace stretto {
 
-/// An order that is bound to one rank of a backend, which must outlive it. `bind_order` creates it.
+/// An order that is bound to one rank of a backend, which must outlive it. `bind_order` creates it. It owns the arena
+/// and the kernels, and can be moved between replays. Only the thread of the rank uses it.
 template <backend B, class Kernel>
 class executor {
 public:
     /// Runs the order once. Where the host reads a number, nothing further is issued until the number is available, so
     /// that later kernels may use it when they are launched. Returns nothing once everything is complete, or else the
-    /// failure; a backend that has failed runs nothing more. O(instructions + waits), with no allocation.
+    /// failure of the run, which every later replay on this backend returns as well. O(instructions + waits); the loop
+    /// allocates nothing.
     [[nodiscard]] std::optional<run_failure> replay() {
         backend_->begin();
         for (const step& s : steps_)
@@ -34,9 +36,10 @@ public:
         return backend_->finish();
     }
 
-    /// The address of a value. The results of the step are there from the end of a replay until the next one begins.
-    /// Null for a value without storage.
+    /// Returns the address of a value, or null if it has no storage or several. The results of the step are there from
+    /// the end of a replay until the next one begins; the memory of other values may have been reused.
     [[nodiscard]] std::byte* address(value_id x) const { return addresses_[x]; }
+    /// Returns the lane program that a replay issues.
     [[nodiscard]] const lane_program& program() const noexcept { return program_; }
 
 private:
@@ -59,7 +62,8 @@ private:
 
     executor() = default;
 
-    /// Puts one instruction into its lane. Returns whether the run continues.
+    /// Puts one instruction into its lane: its waits, its kernel or collective, and the record of its event. Returns
+    /// whether the run continues.
     [[nodiscard]] bool issue(const step& s) {
         if (s.channel != nullptr) return put(*s.channel, s, [&] { return s.channel->launch(operations_[s.work]); });
         typename B::queue_type& lane = backend_->compute();
@@ -74,9 +78,10 @@ private:
         return s.event == lane_instruction::no_event || lane.record(events_[s.event]);
     }
 
-    /// Converts the program into steps. Returns the first problem. Nothing is put into any lane before the end, and a
-    /// failure releases everything with the executor. The last action tells channels how much a replay puts into them,
-    /// because they may keep what they allocate for it.
+    /// Converts the program into steps. Returns the first problem, if there is one. In that case nothing has been put
+    /// into any lane, and everything is released with the executor, except for the events, which live as long as the
+    /// backend. Channels are told last how many verbs a replay puts into them, because they may keep what they
+    /// allocate.
     template <class S>
     [[nodiscard]] std::optional<bind_error> bind(const task_graph& g, S& source) {
         using why = bind_error::reason;
@@ -105,7 +110,7 @@ private:
                 const group_id group = g.group[t];
                 channels[group] = backend_->channel(group);
                 if (channels[group] == nullptr) return bind_error{why::not_a_member, t, group};
-                // Capacity for its waits, itself, and the record after it.
+                // The channel needs capacity for the waits, the collective, and the record after it.
                 made.channel = channels[group];
                 made.work = static_cast<std::uint32_t>(operations_.size());
                 verbs[group] += std::size_t{i.last_wait} - i.first_wait + 2;
@@ -114,7 +119,7 @@ private:
                 if (g.storages[x].empty()) return bind_error{why::several_storages, t, group};
                 const value_id sent = g.operands[t][0];
                 if (g.storages[sent].empty()) return bind_error{why::several_storages, t};
-                // A measured exchange has a capacity instead of a payload, which must lie within the storages.
+                // A measured exchange has capacities instead of a payload, and these must lie within the storages.
                 const collective_call call = source.call(t);
                 const bool measured = measures(call);
                 const bytes sendable = room_for(g, source, sent, measured), room = room_for(g, source, x, measured);
@@ -139,27 +144,27 @@ private:
         return {};
     }
 
-    /// Whether some amount of a call is known only when the step runs.
+    /// Returns whether some amount of a call is known only when the step runs.
     [[nodiscard]] static bool measures(const collective_call& call) {
         const auto measured = [](split_size x) { return x.what == split_size::form::measured; };
         return std::any_of(call.input_sizes.begin(), call.input_sizes.end(), measured) ||
                std::any_of(call.output_sizes.begin(), call.output_sizes.end(), measured);
     }
-    /// The length of a row; 0, which no row has, if the source does not know it.
+    /// Returns the length of a row, or 0, which no row has, if the source does not know it.
     template <class S>
     [[nodiscard]] static bytes row_of(S& source, task_id t) {
         if constexpr (detail::has_bytes_of_rows<S>) return source.row_bytes(t);
         else return {};
     }
-    /// The bytes available to a value from its beginning: the source's capacity for a measured one, else the rest of
-    /// its storage.
+    /// Returns the bytes available to a value from its beginning: the capacity that the source gives to an operand or
+    /// result of a measured exchange, else the rest of the storage.
     template <class S>
     [[nodiscard]] static bytes room_for(const task_graph& g, S& source, value_id x, bool measured) {
         if constexpr (detail::has_value_capacity<S>)
             if (measured) return source.capacity(x);
         return g.allocation[g.storages[x][0]] - offset_of(source, x);
     }
-    /// Finds where the amounts of an exchange will be when it begins.
+    /// Finds the addresses at which the amounts of a measured exchange will be when it begins, and stores them in `o`.
     template <class S>
     [[nodiscard]] std::optional<bind_error> find_counts(const task_graph& g, S& source, task_id t,
                                                         const collective_call& call, collective_operation& o) const {
@@ -175,8 +180,8 @@ private:
             }
         return {};
     }
-    /// The address of the number in a value, or null if there can be none. If the source has no `count`, the number
-    /// lies in the value's storage, which must have 8 aligned bytes left there.
+    /// Returns the address of the number that a value holds, or null if it cannot hold one. If the source has no
+    /// `count`, the number is at the beginning of the value, where its storage must have 8 aligned bytes left.
     template <class S>
     [[nodiscard]] const std::int64_t* count_at(const task_graph& g, S& source, value_id x) const {
         if constexpr (detail::has_measured_count<S>) {
@@ -209,7 +214,8 @@ private:
             if (base != nullptr) addresses_[x] = base + offset_of(source, x).count;
         }
     }
-    /// Appends the address of a value that a task uses, null for one without bytes. Returns an error if it has none.
+    /// Appends the address of a value that a task uses; it is null for a value without bytes. Returns an error if the
+    /// value has bytes but no single address.
     [[nodiscard]] std::optional<bind_error> add_address(const task_graph& g, task_id t, value_id x,
                                                         std::vector<std::byte*>& to) const {
         if (g.storages[x].size() > 1) return bind_error{bind_error::reason::several_storages, t};
@@ -230,9 +236,10 @@ private:
     std::vector<step> steps_;
 };
 
-/// Binds an order to a rank of a backend. The source provides the kernels of tasks and is not kept. The arena, and
-/// every storage in it, is aligned to 64 bytes. Returns the executor, or the first problem, in which case nothing is
-/// left behind. O((V + E) L) for L lanes, plus plan_arena.
+/// Binds an order to a rank of a backend, while nothing is in the rank's queues. The source provides the kernels of
+/// tasks and is not kept. The arena, and every storage in it, is aligned to 64 bytes. Returns the executor, or the
+/// first problem, in which case nothing has been launched, and only unused events remain in the backend. Deterministic.
+/// The cost is that of plan_lanes, plus O(V + E) and the members of the group for each all-to-all.
 template <backend B, kernel_source S>
 [[nodiscard]] expected<executor<B, std::remove_cvref_t<detail::kernel_of<S>>>, bind_error> bind_order(
     const task_graph& g, const checked_order& order, S& source, B& rank) {
@@ -242,7 +249,7 @@ template <backend B, kernel_source S>
     made.backend_ = &rank;
     made.program_ = *std::move(program);
     if (const auto error = made.bind(g, source)) return unexpected(*error);
-    // Explicit, because some device compilers do not move an object that must be converted.
+    // The conversion is explicit, because some device compilers do not move an object that they must convert.
     return expected<executor<B, std::remove_cvref_t<detail::kernel_of<S>>>, bind_error>(std::move(made));
 }
 

@@ -1,5 +1,5 @@
-// The storages that a task reads and writes. Executors derive from them which tasks must wait for which, and check_log
-// judges the order of a run by them.
+// Lists the storages that a task reads and writes. plan_lanes derives from them which tasks must wait for which, and
+// check_log judges the order of a run by them.
 #ifndef STRETTO_BACKEND_MEMORY_ACCESS_HPP
 #define STRETTO_BACKEND_MEMORY_ACCESS_HPP
 

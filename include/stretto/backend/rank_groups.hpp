@@ -17,14 +17,15 @@
 
 namespace stretto {
 
-/// The group of ranks that each group of a program stands for on each rank.
+/// The mapping from the groups of a program to groups of ranks: for each rank, the group of ranks that each group of
+/// the program stands for.
 class rank_groups {
 public:
-    /// A program without groups, on `ranks` ranks.
+    /// Begins with a program without groups, on `ranks` ranks.
     explicit rank_groups(std::size_t ranks) : of_rank_(ranks) {}
 
-    /// Adds a group of the program: for each rank, it is the member of `groups` that contains the rank. Returns its
-    /// number in the program, counting from 0. O(groups and their ranks). Precondition: every rank is in exactly one of
+    /// Adds a group of the program, which stands on each rank for the one of `groups` that contains the rank. Returns
+    /// its number in the program, counting from 0. O(ranks + groups). Precondition: every rank is in exactly one of
     /// `groups`; strided_groups makes such lists.
     group_id add(const process_groups& groups) {
         const group_id made = programs_++;
@@ -41,9 +42,9 @@ public:
             STRETTO_ASSERT(own.size() == programs_, "a rank must be in one of the groups, and only in one");
         return made;
     }
-    /// All groups of ranks, from which to create a world.
+    /// Returns all groups of ranks. A world is created from these.
     [[nodiscard]] const process_groups& all() const noexcept { return all_; }
-    /// Indexed by group of the program: the group of `all` that it stands for on a rank.
+    /// Returns a list, indexed by group of the program, of the groups of `all()` that they stand for on a rank.
     [[nodiscard]] const std::vector<group_id>& of(rank_id rank) const { return of_rank_[rank]; }
 
 private:
@@ -52,8 +53,9 @@ private:
     group_id programs_ = 0;
 };
 
-/// A rank of a backend whose groups have the numbers of the program. Orders of the program are bound to it. It holds
-/// references to the rank and to the groups, which must outlive it.
+/// Rank `number` of a backend, as a backend on which groups have the numbers of the program. Orders of the program are
+/// bound to it. A run_failure, however, names the group of ranks, by its number in `rank_groups::all()`. It refers to
+/// the rank and to the groups, which must outlive it.
 template <backend Rank>
 class rank_in_groups {
 public:

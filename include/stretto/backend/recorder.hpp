@@ -1,4 +1,4 @@
-// The backend that runs nothing: it logs what is put into which queue. backend/check_log.hpp checks the log.
+// A backend that runs nothing, but logs what is put into which queue. backend/check_log.hpp checks the log.
 #ifndef STRETTO_BACKEND_RECORDER_HPP
 #define STRETTO_BACKEND_RECORDER_HPP
 
@@ -16,26 +16,26 @@
 
 namespace stretto {
 
-/// One verb: lane `lane` waits for an event, records one or begins a task, or the host does not continue before the
-/// lane has come so far. Lane 0 computes, and lane 1 + group is the channel of a group.
+/// One verb that was put into a lane. Lane 0 is the compute lane, and lane 1 + group is the channel of a group.
 struct log_entry {
     enum class form : std::uint8_t {
-        wait,
-        record,
-        launch,
-        settle
+        wait,    ///< the lane waits for event `which`
+        record,  ///< the lane records event `which`
+        launch,  ///< the lane begins task `which`, or passes it if it has no kernel
+        settle   ///< the host waits until the lane has come this far
     };
     form what = form::launch;
     std::uint32_t lane = 0;
-    std::uint32_t which = 0;  ///< an event or a task; 0 for the host
+    std::uint32_t which = 0;  ///< an event or a task; 0 for a settle
 
     friend bool operator==(const log_entry&, const log_entry&) = default;
 };
 
-/// What one rank has put into its queues, in the order of its host.
+/// What one rank has put into its queues, in the order in which its host has put it.
 using run_log = std::vector<log_entry>;
 
-/// The log of a program, without binding it: the same as that of an executor on a recorder. O(instructions + waits).
+/// Returns the log of one replay of a program, without binding it. It equals the log of the first executor that is
+/// bound to a recorder. O(instructions + waits).
 [[nodiscard]] inline run_log log_of(const lane_program& program) {
     run_log log;
     for (const lane_instruction& i : program.instructions) {
@@ -48,14 +48,16 @@ using run_log = std::vector<log_entry>;
     return log;
 }
 
-/// The backend of one rank of `groups`. The objects that it returns refer to it, so it can be neither copied nor moved.
+/// A backend for one rank, which logs and runs nothing. The objects that it returns refer to it, so it can be neither
+/// copied nor moved.
 class recorder {
 public:
-    /// Events are numbered from 0 in the order in which they are made, as those of a lane_program are.
+    /// An event. Events are numbered from 0 in the order in which they are made, so those of the first order that is
+    /// bound have the numbers of its lane_program.
     struct event_type {
         std::uint32_t number = 0;
     };
-    /// Logs what is put into one lane.
+    /// A queue or a communicator, which logs what is put into its lane.
     class queue_type {
     public:
         using event_type = recorder::event_type;
@@ -71,7 +73,7 @@ public:
         bool pass(task_id t) { return add(log_entry::form::launch, t); }
         bool settle() { return add(log_entry::form::settle, 0); }
         bool launch(const collective_operation& operation) { return add(log_entry::form::launch, operation.task); }
-        // A log grows by itself, and every operation is supported because none is executed.
+        // A log grows when needed, and every operation is supported because none is executed.
         void reserve(std::size_t) {}
         [[nodiscard]] bool can(const collective_operation&) const noexcept { return true; }
         [[nodiscard]] std::size_t size() const noexcept { return size_; }
@@ -87,7 +89,7 @@ public:
         std::size_t size_, place_;
     };
     using communicator_type = queue_type;
-    /// Real memory, although it is never used, so that addresses in it are distinct.
+    /// An arena of real memory, although it is never used, so that addresses in it are distinct.
     class arena_type {
     public:
         explicit arena_type(std::size_t size) : memory_(new std::byte[size + 1]), size_(size) {}
@@ -99,6 +101,7 @@ public:
         std::size_t size_;
     };
 
+    /// Makes the backend of rank `rank`, with a channel for each of `groups` of which it is a member.
     recorder(const process_groups& groups, rank_id rank) : compute_(log_, 0, 1, 0) {
         for (group_id id = 0; id < groups.group_count(); ++id) {
             const process_group g = groups.group_at(id);
@@ -125,7 +128,7 @@ public:
     void begin() {}
     [[nodiscard]] std::optional<run_failure> finish() { return {}; }
 
-    /// The log of everything put since the recorder was made, over all replays.
+    /// Returns the log of everything that was put since the recorder was made, over all replays.
     [[nodiscard]] const run_log& log() const noexcept { return log_; }
 
 private:

@@ -1,4 +1,4 @@
-// How a run can end without a result, as a value: what happened where, and which ranks wait for which.
+// The failure of a run as a value: what happened, where, and which ranks waited for which.
 #ifndef STRETTO_BACKEND_RUN_FAILURE_HPP
 #define STRETTO_BACKEND_RUN_FAILURE_HPP
 
@@ -12,18 +12,20 @@
 
 namespace stretto {
 
-/// A lane that could not continue when a run was abandoned.
+/// A lane that waited when a run was abandoned. Lanes may continue while they are read, so the values are hints for
+/// people.
 struct waiting_lane {
     rank_id rank = 0;
-    std::uint32_t lane = 0;               ///< 0 computes; others are channels of `group`
+    std::uint32_t lane = 0;               ///< 0 is the compute lane; 1 + `group` is the channel of a group
     group_id group = no_group;            ///< the group of a channel
-    task_id task = no_task;               ///< the task at which it stands: in a channel, the start
+    task_id task = no_task;               ///< the task that the lane has begun last: in a channel, the start
     std::uint32_t sequence = 0;           ///< the number of that collective on its group and this rank, from 0
-    std::vector<rank_id> for_ranks = {};  ///< members of the group that have not begun this collective
-    std::vector<task_id> for_tasks = {};  ///< tasks of the same rank that are not complete
+    std::vector<rank_id> for_ranks = {};  ///< members of the group that may not have begun this collective
+    std::vector<task_id> for_tasks = {};  ///< tasks of the same rank for which it waits; no_task for one not known yet
 };
 
-/// The first failure of a run. All its ranks report the same one.
+/// The first failure of a run. All ranks of a host_world or an mpi_world report the same one; a rank on a device
+/// reports what it has noticed itself.
 struct run_failure {
     enum class reason : std::uint8_t {
         timeout,       ///< a lane has waited longer than the deadline; `waiting` says for whom each lane waits, and
@@ -36,15 +38,15 @@ struct run_failure {
         call_failed,   ///< a library below the backend has failed on `rank`; `detail` gives the call and its message
     };
     reason why = reason::timeout;
-    rank_id rank = 0;            ///< the rank that noticed it
+    rank_id rank = 0;            ///< the rank that has noticed or caused it, see `why`
     group_id group = no_group;   ///< the group of the collective concerned, if there is one
     std::uint32_t sequence = 0;  ///< the number of that collective on its group, from 0
-    task_id task = no_task;
+    task_id task = no_task;      ///< the task concerned, if there is one
     std::string detail = {};
-    std::vector<waiting_lane> waiting = {};
+    std::vector<waiting_lane> waiting = {};  ///< lanes that waited when the run was abandoned, as far as known
 };
 
-/// The failure in words, with the caller's names: `name(t)` returns the text for a task.
+/// Returns the failure in words, with the caller's names: `name(t)` returns the text for a task.
 template <class Name>
 [[nodiscard]] std::string explain(const run_failure& f, const Name& name) {
     using why = run_failure::reason;
@@ -92,7 +94,7 @@ template <class Name>
     }
     return text;
 }
-/// The same where tasks have no names: "operation 12".
+/// Returns the failure in words where tasks have no names: task 12 is "operation 12".
 [[nodiscard]] inline std::string explain(const run_failure& f) {
     return explain(f, [](task_id t) { return "operation " + std::to_string(t); });
 }

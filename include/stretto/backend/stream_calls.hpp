@@ -1,4 +1,4 @@
-// The calls of a stream runtime, and of communicators that enqueue work in streams, as a type with static functions.
+// The calls of a stream runtime, and of communicators that put work into streams, as a type with static functions.
 // Ranks whose lanes are streams need these calls, whatever library provides them. A test may use a type of its own on a
 // machine without a device.
 #ifndef STRETTO_BACKEND_STREAM_CALLS_HPP
@@ -20,27 +20,29 @@ struct call_result {
         failed
     };
     state is = state::done;
-    const char* text = "";  ///< for a failure: the library's message; like `call`, it lives as long as the program
-    const char* call = "";  ///< unless done: the library's name for the call, for failures that name it
+    const char* text = "";  ///< the library's message if the call has failed; it must live as long as the program
+    const char* call = "";  ///< the library's name for the call, unless it is done; it must live as long as well
 
     [[nodiscard]] constexpr bool done() const noexcept { return is == state::done; }
     [[nodiscard]] constexpr bool failed() const noexcept { return is == state::failed; }
-    /// The same result, attributed to another call.
+    /// Returns the same result, attributed to another call.
     [[nodiscard]] constexpr call_result of(const char* other) const noexcept { return {is, text, other}; }
 };
 
 /// The kind of memory to allocate.
 enum class device_memory : std::uint8_t {
     device,      ///< memory of the device alone
-    registered,  ///< memory of the device, registered with every communicator, which may save copies
-    managed,     ///< memory of the device and the host: kernels may be functions of the host
+    registered,  ///< memory of the device that is registered with every communicator, which may save copies
+    managed,     ///< memory that the device and the host can access, so that kernels may be functions of the host
     pinned       ///< memory of the host that the device can access
 };
 
-/// The calls, named for what they do. Amounts are in bytes. A created object is written to the first argument and
-/// belongs to the caller, who must end it. `may_put` reports whether the work put into a stream since the last call was
-/// accepted; `call` puts a function of the host into a stream. Between begin_capture and end_capture, a stream records
-/// the work that is put into it, and so do streams that wait for its events.
+/// The calls of a stream runtime. Amounts are in bytes. A call that creates an object writes it to its first argument;
+/// the object belongs to the caller, who must end it. `make_stream` gives the stream the highest priority if `first` is
+/// true. `query` returns whether the work before the last record of an event is done or in progress. `may_put` returns
+/// whether the kernels that were put into streams since its last call were accepted. `call` puts a function of the host
+/// into a stream. Between begin_capture and end_capture, a stream records the work that is put into it, and so do
+/// streams that wait for its events; end_capture makes the graph.
 template <class A>
 concept stream_calls =
     requires(typename A::stream_type& stream, typename A::event_type& event, typename A::graph_type& graph,
@@ -64,9 +66,9 @@ concept stream_calls =
         { A::end_graph(graph) } -> std::same_as<call_result>;
     };
 
-/// The calls on communicators, which do not block: after a call, query its `state`. `enter` registers memory with a
-/// communicator, and `leave` unregisters it. Between begin_group and end_group, `abort` only records what is to be
-/// done.
+/// The calls on communicators. None of them blocks: after a call that is in progress, the caller polls `state` until it
+/// is done or has failed. `enter` registers memory with a communicator, and `leave` unregisters it. Between begin_group
+/// and end_group, `abort` only notes what is to be done.
 template <class A>
 concept polled_communicator_calls =
     requires(typename A::comm_type& comm, typename A::handle_type& handle, void* memory, std::size_t n) {

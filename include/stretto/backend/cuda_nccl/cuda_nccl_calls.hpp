@@ -1,5 +1,6 @@
-// The CUDA and NCCL calls that their backend makes, as a type with static functions. The libraries
-// (backend/cuda_nccl/cuda_nccl_library.hpp) are one such type; a test may use another on a machine without a device.
+// The calls of CUDA and NCCL that the backend makes, as a type with static functions. cuda_nccl_library
+// (backend/cuda_nccl/cuda_nccl_library.hpp) makes the real ones; a test may use another type on a machine without a
+// device.
 #ifndef STRETTO_BACKEND_CUDA_NCCL_CUDA_NCCL_CALLS_HPP
 #define STRETTO_BACKEND_CUDA_NCCL_CUDA_NCCL_CALLS_HPP
 
@@ -12,11 +13,12 @@
 
 namespace stretto {
 
-/// The calls, named for what they do. Amounts are in bytes. A created object is written to the first argument and
-/// belongs to the caller, who must end it. `join` creates a communicator, whose `state` must be polled, and `split`
-/// creates others from its ranks, with a negative color for ranks that are in none. None of them shares resources with
-/// another communicator. Between begin_group and end_group, `send`, `receive`, `end` and `abort` only record what is to
-/// be done.
+/// The calls of CUDA and NCCL. Amounts are in bytes. A call that creates an object writes it to its first argument; the
+/// object belongs to the caller, who must end it. `join` creates the communicator of all ranks, and `split` creates
+/// others from its ranks, with a negative color for ranks that are in none. No communicator shares resources with
+/// another one. `finish` begins the orderly end of a communicator, and `end` destroys it. After a call that is in
+/// progress, the caller polls the `state` of the communicator. `can_reduce` returns whether a reduction is supported.
+/// Between begin_group and end_group, `send`, `receive`, `end` and `abort` only note what is to be done.
 template <class A>
 concept cuda_nccl_calls =
     stream_calls<A> && polled_communicator_calls<A> &&

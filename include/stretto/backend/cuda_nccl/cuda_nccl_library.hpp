@@ -1,5 +1,5 @@
-// The calls of the CUDA and NCCL backend, implemented by the libraries. It needs only their headers, so any C++20
-// compiler compiles it. Target stretto::cuda_nccl; NCCL 2.19 or later.
+// The calls of the CUDA and NCCL backend, made to the libraries. It includes only their host headers, so any C++20
+// compiler compiles it. The CMake target is stretto::cuda_nccl. It needs CUDA 12 or later and NCCL 2.19 or later.
 #ifndef STRETTO_BACKEND_CUDA_NCCL_CUDA_NCCL_LIBRARY_HPP
 #define STRETTO_BACKEND_CUDA_NCCL_CUDA_NCCL_LIBRARY_HPP
 
@@ -16,20 +16,22 @@ namespace stretto {
 #error "stretto::cuda_nccl needs NCCL 2.19 or later: communicators that are split, and memory that is registered"
 #endif
 
-/// The CUDA calls; `cuda_nccl_library` adds those of NCCL.
+/// The calls of CUDA. Each function makes the calls that its code names, on the current device, and returns the first
+/// result that is not success. `cuda_nccl_library` adds the calls of NCCL.
 struct cuda_library {
     using stream_type = cudaStream_t;
     using event_type = cudaEvent_t;
     using graph_type = cudaGraphExec_t;
 
-    /// Converts the result of a call. An event that is not complete is not a failure.
+    /// Converts the result of a call, whose name is `call`. An event that is not complete is not a failure.
     static call_result told(const char* call, cudaError_t e) {
         if (e == cudaSuccess) return {};
         if (e == cudaErrorNotReady) return {call_result::state::in_progress, "", call};
         return {call_result::state::failed, cudaGetErrorString(e), call};
     }
     static call_result use_device(int device) { return told("cudaSetDevice", cudaSetDevice(device)); }
-    /// A stream that waits for no other one; with the highest available priority if `first`.
+    /// Makes a stream that does not wait for the default stream, with the highest available priority if `first`, else
+    /// with the lowest.
     static call_result make_stream(cudaStream_t& s, bool first) {
         int least = 0, greatest = 0;
         if (const auto r =
@@ -40,7 +42,7 @@ struct cuda_library {
                     cudaStreamCreateWithPriority(&s, cudaStreamNonBlocking, first ? greatest : least));
     }
     static call_result end_stream(cudaStream_t s) { return told("cudaStreamDestroy", cudaStreamDestroy(s)); }
-    /// Events that measure no time are cheaper.
+    /// Makes an event that measures no time, because such events are cheaper.
     static call_result make_event(cudaEvent_t& e) {
         return told("cudaEventCreateWithFlags", cudaEventCreateWithFlags(&e, cudaEventDisableTiming));
     }
@@ -54,19 +56,20 @@ struct cuda_library {
         if (r.is == call_result::state::in_progress) static_cast<void>(cudaGetLastError());  // it is not an error
         return r;
     }
-    /// Kernel launches return nothing: their error is queried once, afterwards.
+    /// Returns the error of kernel launches since the last call, because a launch itself returns nothing.
     static call_result may_put() { return told("cudaGetLastError", cudaGetLastError()); }
     static call_result call(cudaStream_t s, void (*f)(void*), void* with) {
         return told("cudaLaunchHostFunc", cudaLaunchHostFunc(s, f, with));
     }
-    /// Copies between host and device in either direction, which CUDA derives from the addresses.
+    /// Copies n bytes between host and device. CUDA derives the direction from the addresses.
     static call_result copy(void* to, const void* from, std::size_t n, cudaStream_t s) {
         return told("cudaMemcpyAsync", cudaMemcpyAsync(to, from, n, cudaMemcpyDefault, s));
     }
-    /// The capture does not restrict other threads of the process.
+    /// Begins a capture that does not restrict other threads of the process.
     static call_result begin_capture(cudaStream_t s) {
         return told("cudaStreamBeginCapture", cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal));
     }
+    /// Ends a capture and makes an executable graph of it.
     static call_result end_capture(cudaGraphExec_t& made, cudaStream_t s) {
         cudaGraph_t graph = nullptr;
         call_result r = told("cudaStreamEndCapture", cudaStreamEndCapture(s, &graph));
@@ -85,6 +88,7 @@ struct cuda_library {
     }
 
 protected:
+    // These handle all kinds of memory except registered memory, which comes from NCCL.
     static call_result allocate_from_cuda(void*& memory, std::size_t n, device_memory kind) {
         if (kind == device_memory::managed) return told("cudaMallocManaged", cudaMallocManaged(&memory, n));
         if (kind == device_memory::pinned) return told("cudaMallocHost", cudaMallocHost(&memory, n));
@@ -96,18 +100,20 @@ protected:
     }
 };
 
-/// Amounts are in bytes, but reductions count elements, because NCCL adds these.
+/// The calls of CUDA and NCCL; it models cuda_nccl_calls. Amounts are in bytes. For reductions they are converted into
+/// numbers of elements, because NCCL must know these; other data moves as bytes.
 struct cuda_nccl_library : cuda_library {
     using comm_type = ncclComm_t;
     using id_type = ncclUniqueId;
     using handle_type = void*;
 
+    /// Converts the result of a call, whose name is `call`. A call in progress is not a failure.
     static call_result told(const char* call, ncclResult_t e) {
         if (e == ncclSuccess) return {};
         if (e == ncclInProgress) return {call_result::state::in_progress, "", call};
         return {call_result::state::failed, ncclGetErrorString(e), call};
     }
-    /// The id that the first rank must pass to all others before they join; how is up to the program.
+    /// Makes the id with which all ranks join. One rank makes it, and the program passes it to the others.
     static call_result make_id(ncclUniqueId& id) { return told("ncclGetUniqueId", ncclGetUniqueId(&id)); }
     static call_result allocate(void*& memory, std::size_t n, device_memory kind) {
         if (kind == device_memory::registered) return told("ncclMemAlloc", ncclMemAlloc(&memory, n));
@@ -117,18 +123,21 @@ struct cuda_nccl_library : cuda_library {
         if (kind == device_memory::registered) return told("ncclMemFree", ncclMemFree(memory));
         return release_to_cuda(memory, kind);
     }
+    /// Creates the communicator of all ranks, which uses at most `ctas` thread blocks if that is not 0.
     static call_result join(ncclComm_t& comm, std::size_t ranks, const ncclUniqueId& id, std::size_t rank, int ctas) {
         ncclConfig_t config = config_of("stretto", ctas);
         return told("ncclCommInitRankConfig",
                     ncclCommInitRankConfig(&comm, static_cast<int>(ranks), id, static_cast<int>(rank), &config));
     }
+    /// Creates a communicator of the ranks with the same color, in the order of `key`; none for a negative color.
     static call_result split(ncclComm_t& made, ncclComm_t of, int color, std::size_t key, const char* name, int ctas) {
         ncclConfig_t config = config_of(name, ctas);
         return told("ncclCommSplit",
                     ncclCommSplit(of, color < 0 ? NCCL_SPLIT_NOCOLOR : color, static_cast<int>(key), &made, &config));
     }
     static bool is_null(ncclComm_t comm) { return comm == nullptr; }
-    /// The state of calls in progress, or of the communicator itself, which may fail between calls.
+    /// Returns the state of a communicator: in progress while a call on it is, or failed, also if it fails between
+    /// calls.
     static call_result state(ncclComm_t comm) {
         ncclResult_t now = ncclSuccess;
         const call_result asked = told("ncclCommGetAsyncError", ncclCommGetAsyncError(comm, &now));
@@ -158,7 +167,7 @@ struct cuda_nccl_library : cuda_library {
         return told("ncclReduceScatter",
                     ncclReduceScatter(from, to, n / bytes_of(e), type_of(e), reduction_of(r), comm, s));
     }
-    /// NCCL cannot reduce elements for which it has no type.
+    /// Returns whether NCCL has a type for these elements, and an operation for this reduction.
     static bool can_reduce(element_type e, reduction_kind r) {
         return type_of(e) != ncclNumTypes && reduction_of(r) != ncclNumOps;
     }
@@ -173,8 +182,9 @@ struct cuda_nccl_library : cuda_library {
     static call_result abort(ncclComm_t comm) { return told("ncclCommAbort", ncclCommAbort(comm)); }
 
 private:
-    /// A communicator that does not block, because a blocked one cannot be aborted, and that shares no resources with
-    /// another, because the work of communicators that share is serialised.
+    /// Returns the configuration of a communicator. Its calls do not block, because a thread in a call that blocks
+    /// could not abort it. It shares no resources with another one, because the work of communicators that share them
+    /// is serialized.
     static ncclConfig_t config_of(const char* name, int ctas) {
         ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
         config.blocking = 0;
@@ -188,7 +198,7 @@ private:
         return config;
     }
     static std::size_t bytes_of(element_type e) { return static_cast<std::size_t>(size_of(e)); }
-    /// ncclNumTypes for a type that NCCL cannot reduce.
+    /// Returns NCCL's type, or ncclNumTypes for elements that NCCL cannot reduce.
     static ncclDataType_t type_of(element_type e) {
         switch (e) {
             case element_type::f16:
@@ -211,7 +221,7 @@ private:
                 return ncclNumTypes;
         }
     }
-    /// ncclNumOps for a reduction that NCCL does not have.
+    /// Returns NCCL's operation, or ncclNumOps for a reduction that NCCL does not have.
     static ncclRedOp_t reduction_of(reduction_kind r) {
         switch (r) {
             case reduction_kind::sum:

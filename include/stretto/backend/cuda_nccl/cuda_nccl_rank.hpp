@@ -1,4 +1,4 @@
-// The backend for devices: a rank is a device with a stream of kernels and, for each of its groups, an NCCL
+// The backend for devices. A rank is a device with a stream of kernels and, for each of its groups, an NCCL
 // communicator with a stream of its own. It is a template over the calls that it makes
 // (backend/cuda_nccl/cuda_nccl_calls.hpp); backend/cuda_nccl/cuda_nccl_library.hpp implements them with CUDA and NCCL.
 // Nothing hangs: an operation that takes longer than the deadline ends the run, as does an error that NCCL reports
@@ -22,23 +22,25 @@
 
 namespace stretto {
 
+/// The options of a cuda_nccl_rank.
 struct cuda_nccl_options {
-    std::chrono::milliseconds deadline{60'000};  ///< how long to wait for any single operation
+    std::chrono::milliseconds deadline{60'000};  ///< how long the rank waits for any single operation
     int device = 0;
     device_memory memory = device_memory::device;  ///< the memory of arenas; `registered` memory comes from NCCL
-    int ctas = 0;  ///< the maximum number for each communicator, a power of two; 0 leaves it to NCCL
+    int ctas = 0;  ///< the maximum number of thread blocks of each communicator, a power of two; 0 leaves it to NCCL
     bool always_compares =
-        false;  ///< compare before every collective, as `compare` does once; finds mistakes, but waits each time
+        false;  ///< whether members compare before every collective, as `compare` does once; this waits each time
 };
 
-/// One rank: the backend to which its program binds orders. Only one thread may use it, and the device must be that
-/// thread's current one. A kernel that is callable with a stream enqueues its work there. Any other kernel is a host
-/// function, called when its turn comes, which may throw, and for which arenas must be `managed`. `compare(bound)` lets
-/// ranks compare what they have bound before anything runs, and `capture(bound)` makes a graph of a replay.
+/// One rank. It is the backend to which its program binds orders. Only one thread may use it, and the device must be
+/// that thread's current one; `make` sets it. A kernel that is callable with a stream puts its work there. Any other
+/// kernel is a function of the host, which is called in its turn and may throw, and for which arenas must be `managed`.
+/// `compare(bound)` lets ranks compare what they have bound before anything runs, and `capture(bound)` makes a graph of
+/// a replay. Everything that is bound or captured must end before the rank.
 ///
 /// All ranks must launch their collectives in one order across all groups: NCCL requires this, and not only an order
-/// within each group. In a failure, the `for_ranks` of a `waiting` lane lists all other members of the group, since it
-/// is unknown which of them is missing. After a failure a rank runs nothing more.
+/// within each group. In a failure, the `for_ranks` of a `waiting` lane lists all other members of the group, because
+/// it is unknown which of them is missing. After a failure a rank puts nothing more into its streams.
 template <cuda_nccl_calls A>
 class cuda_nccl_rank : public detail::stream_rank<detail::cuda_nccl_channel<A>, A> {
     using base = detail::stream_rank<detail::cuda_nccl_channel<A>, A>;
@@ -46,9 +48,10 @@ class cuda_nccl_rank : public detail::stream_rank<detail::cuda_nccl_channel<A>, 
 public:
     using typename base::communicator_type;
 
-    /// Joins `ranks` ranks as number `rank`; all call it at the same time, with the same groups, and with the id that
+    /// Joins `ranks` ranks as number `rank`. All call it at the same time, with the same groups, and with the id that
     /// one of them has made. Each group gets a communicator of its own, even if its members are those of another one,
-    /// and uses it once to establish its connections. Precondition: as for host_world.
+    /// and uses it once to establish its connections. Returns the rank, or the failure. Precondition: groups know their
+    /// ranks, which are below `ranks`; `first_fault` finds nothing in them.
     [[nodiscard]] static expected<std::unique_ptr<cuda_nccl_rank>, run_failure> make(rank_id rank, std::size_t ranks,
                                                                                      const typename A::id_type& id,
                                                                                      const process_groups& groups,
@@ -60,6 +63,8 @@ public:
         }
         return expected<std::unique_ptr<cuda_nccl_rank>, run_failure>(std::move(made));
     }
+    /// Ends all communicators. All ranks destroy theirs at the same time; if one does not, the wait ends at the
+    /// deadline.
     ~cuda_nccl_rank() {
         const std::vector<comm*> all = run().comms;
         for (comm* c : all) {
@@ -82,8 +87,8 @@ private:
     cuda_nccl_rank(rank_id rank, cuda_nccl_options options)
         : base(rank, options.deadline, options.memory), options_(options) {}
 
-    /// Creates the stream of kernels, the communicator of all ranks, and from it that of each group, in order: a split
-    /// is a collective of all ranks, members or not. Returns false after a failure.
+    /// Creates the stream of kernels, the communicator of all ranks, and from it that of each group, in the order of
+    /// groups, because a split is a collective of all ranks, members or not. Returns whether the run continues.
     bool join(std::size_t ranks, const typename A::id_type& id, const process_groups& groups) {
         const rank_id me = base::rank();
         for (std::size_t r = 0; r < ranks; ++r) all_.push_back(static_cast<rank_id>(r));
@@ -115,18 +120,18 @@ private:
         }
         return true;
     }
-    /// Whether a communicator has been created; it is polled from now on.
+    /// Waits until a communicator has been created, which is polled from now on. Returns whether the run continues.
     bool made(comm& c, call_result r) {
         if (!r.failed() && !A::is_null(c.handle)) run().comms.push_back(&c);
         return run().did(r, c);
     }
 
     cuda_nccl_options options_;
-    std::vector<rank_id> all_;
-    comm world_;
+    std::vector<rank_id> all_;  // the members of `world_`
+    comm world_;                // the communicator of all ranks, which only serves to make the others
 };
 
-/// A captured replay: a graph that the device launches as a whole. The bound order must outlive it.
+/// A captured replay: a graph that the device launches as one. It must end before the rank and the bound order.
 template <cuda_nccl_calls A>
 using cuda_nccl_capture = typename cuda_nccl_rank<A>::capture_type;
 

@@ -1,5 +1,8 @@
-// Small programs that show whether a backend satisfies its contract. Longer than 300 lines: a probe consists of its
-// program, op model and kernels, and the expected results.
+// The programs that check_backend runs, and check_backend itself. Each program is a probe: one collective between
+// kernels, replayed on all members of a group. The expected numbers are computed from the definition of the collective,
+// without communication.
+//
+// Longer than 300 lines: a probe consists of its program, its op model, its kernels and the expected numbers.
 #ifndef STRETTO_BACKEND_DETAIL_BACKEND_CHECKER_HPP
 #define STRETTO_BACKEND_DETAIL_BACKEND_CHECKER_HPP
 
@@ -20,21 +23,22 @@
 
 namespace stretto::detail {
 
-/// One collective with kernels around it.
+/// What distinguishes one probe from the others.
 struct probe {
-    const char* rule;  ///< its name in a finding
+    const char* rule;  ///< the name of the probe in a finding
     collective_kind kind;
-    /// How much each member sends to each other one in an all-to-all.
+    /// How the amounts that members send to each other in an all-to-all are determined.
     enum class shares : std::uint8_t {
         equal,
         unequal,
         measured
     } how = shares::equal;
-    bool in_place = false;  ///< whether it receives where it sends
+    bool in_place = false;  ///< whether members receive where they send
 };
 
-/// The required abilities of a backend. In place, the received data surrounds the rank's own sent part; measured shares
-/// become known only when a kernel before the collective has written them, not when the program is bound.
+/// All probes, in the order in which every member runs them. In place, the buffers overlap as may_overlap allows.
+/// Measured shares become known only when a kernel before the collective has written them, not when the program is
+/// bound.
 inline constexpr probe probes[] = {
     {"all_gather", collective_kind::all_gather},
     {"reduce_scatter", collective_kind::reduce_scatter},
@@ -47,10 +51,11 @@ inline constexpr probe probes[] = {
     {"all_reduce in place", collective_kind::all_reduce, probe::shares::equal, true},
 };
 
-/// A probe on member `place` of `members`, as numbers of 32 bits. It is a source of kernels.
+/// A probe on member `place` of `members`, whose data are numbers of 32 bits. It is also the kernel source of its
+/// program.
 class probe_run {
 public:
-    static constexpr std::size_t share = 5;  // numbers for each member, where shares are equal
+    static constexpr std::size_t share = 5;  // how many numbers each member gets where shares are equal
 
     /// Writes the program: a kernel fills the data to send, the collective sends it, a kernel that is not ordered with
     /// it makes ones, and the last kernel adds a one to each received number. A missing wait therefore shows as a
@@ -64,8 +69,7 @@ public:
         const std::size_t sends = size_of_sent(), makes = size_of_made();
         const auto size = [](std::size_t n) { return bytes{static_cast<std::int64_t>(n * 4)}; };
         p_.add(op_kind::input, {}, {size(1)});
-        // The kernel that fills what is sent also writes the counts of rows, each a number of 64 bits, if they are
-        // measured.
+        // The kernel that makes the data to send also writes the amounts, as numbers of 64 bits, if they are measured.
         std::vector<bytes> made = {size(what.in_place && sends < makes ? makes : sends)};
         if (what.how == probe::shares::measured) made.resize(1 + 2 * members, bytes{8});
         fill_ = p_.add(op_kind::compute, {0}, made);
@@ -86,7 +90,8 @@ public:
         last_ =
             p_.add(op_kind::compute, {p_.operations[wait].makes[0], p_.operations[beside_].makes[0]}, {size(makes)});
         p_.add(op_kind::output, p_.operations[last_].makes, {});
-        // Counts are operands of the start: the first is what is sent, then what goes to each member, then what comes.
+        // The operands of the start are the data to send, then the amounts for each member, then those from each
+        // member.
         splits_.resize(2 * members);
         for (std::size_t k = 0; k < members; ++k) {
             const bool measured = what.how == probe::shares::measured;
@@ -96,7 +101,7 @@ public:
         }
     }
 
-    /// The op model of the program. Only starts are asked for their group and payload.
+    /// The op model of the program. The library asks for a group and a payload only at the start, so these ignore `v`.
     struct model {
         const probe_run* r;
         [[nodiscard]] op_kind kind(std::uint32_t v) const { return r->p_.operations[v].kind; }
@@ -111,11 +116,11 @@ public:
             return r->p_.operations[v].writes;
         }
     };
-    /// The tasks of the program. The probe must not move as long as they are used.
+    /// Returns the task graph of the program.
     [[nodiscard]] auto graph() const { return make_task_graph(probe_view{&p_}, model{this}); }
 
-    // The source.
-    /// A kernel with the addresses of what it reads and makes, which stay the same in every replay.
+    // The following members make the probe a kernel source.
+    /// A kernel with the addresses of what it reads and makes. The probe must not move while it is used.
     struct work {
         const probe_run* r;
         task_id t;
@@ -125,7 +130,8 @@ public:
     [[nodiscard]] work kernel(task_id t, task_memory m) const {
         return {this, t, {m.operands.begin(), m.operands.end()}, {m.results.begin(), m.results.end()}};
     }
-    /// The one collective of the probe. Its id is the same on all members, as ranks must agree about it.
+    /// Returns the call of the one collective of the probe. Its id is the same on all members, as ranks must agree on
+    /// it.
     [[nodiscard]] collective_call call(task_id) const {
         collective_call c;
         c.kind = what_.kind;
@@ -138,12 +144,13 @@ public:
         }
         return c;
     }
-    /// The size of a row, which is one number of 32 bits.
+    /// Returns the size of a row, which is one number of 32 bits.
     [[nodiscard]] bytes row_bytes(task_id) const { return {4}; }
-    /// The one input of the program, which no kernel reads: it makes the first kernels depend on something.
+    /// Returns the address of the one input of the program. No kernel reads it; it only gives the first kernels an
+    /// operand.
     [[nodiscard]] std::byte* address(value_id) { return input_.data(); }
-    /// The offset of a value in its storage: in place, a member's own part of a gather or a scattered reduction lies
-    /// after those of the preceding members.
+    /// Returns the offset of a value in its storage. In place, a member's own part of an all-gather or a reduce-scatter
+    /// comes after those of the preceding members; all other values begin at the beginning of their storage.
     [[nodiscard]] bytes offset(value_id x) const {
         const op_kind by = p_.operations[p_.results[x].by].kind;
         const auto own = static_cast<std::int64_t>(place_ * share * 4);
@@ -153,12 +160,12 @@ public:
         return {arrives && what_.kind == collective_kind::reduce_scatter ? own : 0};
     }
 
-    /// Makes all numbers differ from those of earlier replays, so that leftovers of a replay do not look right.
+    /// Sets the number of the replay. All data depend on it, so leftovers of an earlier replay are wrong numbers.
     void set_replay(std::size_t replay) { replay_ = replay; }
-    /// The result of the last kernel, which depends on everything else.
+    /// Returns the result of the last kernel, which depends on everything else.
     [[nodiscard]] value_id result() const { return p_.operations[last_].makes[0]; }
 
-    /// The position of the first wrong number in the result, or the number of numbers if all are right.
+    /// Returns the position of the first wrong number in the result, or size_of_made() if all are correct.
     [[nodiscard]] std::size_t first_wrong(const std::byte* result) const {
         std::size_t at = 0;
         const auto check = [&](std::uint32_t due) {
@@ -197,7 +204,7 @@ public:
         }
         return at;
     }
-    /// How many numbers this member receives.
+    /// Returns how many numbers this member receives.
     [[nodiscard]] std::size_t size_of_made() const {
         if (what_.kind == collective_kind::all_gather || what_.kind == collective_kind::all_reduce)
             return members_ * share;
@@ -208,7 +215,7 @@ public:
     }
 
 private:
-    /// How many numbers this member sends.
+    /// Returns how many numbers this member sends.
     [[nodiscard]] std::size_t size_of_sent() const {
         if (what_.kind == collective_kind::all_gather) return share;
         if (what_.kind != collective_kind::all_to_all) return members_ * share;
@@ -216,16 +223,18 @@ private:
         for (const std::size_t n : sent_) sum += n;
         return sum;
     }
-    /// How many numbers one member sends to another. Unequal shares depend on both members, so that swapped positions
-    /// are detected.
+    /// Returns how many numbers one member sends to another. Unequal shares depend on both members, so that a backend
+    /// that confuses sender and receiver is detected.
     [[nodiscard]] std::size_t rows(std::size_t from, std::size_t to) const {
         return what_.how == probe::shares::equal ? share : 1 + (from + 2 * to) % 4;
     }
-    /// The i-th number that a member sends in this replay. It differs by member, position and replay; sums wrap around.
+    /// Returns the i-th number that a member sends in this replay. It differs by member, position and replay; sums
+    /// wrap.
     [[nodiscard]] std::uint32_t number(std::size_t member, std::size_t i) const {
         return static_cast<std::uint32_t>(1'000'003 * replay_ + 10'007 * member + 7 * i + 1);
     }
-    /// Runs a kernel. The last one adds the result of the kernel that runs beside the collective, which is one.
+    /// Runs the kernel of a task. The last kernel adds the result of the one that runs beside the collective, which is
+    /// one, to every received number.
     void run(task_id t, std::span<std::byte* const> in, std::span<std::byte* const> out) const {
         const auto put = [](std::byte* to, std::size_t at, std::uint32_t x) { std::memcpy(to + at * 4, &x, 4); };
         if (t == fill_) {
@@ -265,7 +274,7 @@ private:
 
 namespace stretto {
 
-// Every member runs the same probes in the same order. Binding asks whether a reduction is supported, so that nothing
+// Every member runs the same probes in the same order. Binding finds out whether a reduction is supported, so nothing
 // of a probe has been launched when it is refused.
 template <backend B>
 expected<backend_summary, backend_finding> check_backend(B& rank, group_id group) {

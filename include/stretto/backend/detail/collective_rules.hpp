@@ -1,5 +1,6 @@
-// The notes that members of a group compare before they move bytes, and how they share the work. Both are the same
-// wherever a processor performs collectives, so ranks that are threads and ranks that are processes behave alike.
+// Rules of collectives that backends share: which amounts an exchange moves, how members compare their operations
+// before they move bytes, and which member reduces which share of an all-reduce. So all of them report the same
+// differences in the same words.
 #ifndef STRETTO_BACKEND_DETAIL_COLLECTIVE_RULES_HPP
 #define STRETTO_BACKEND_DETAIL_COLLECTIVE_RULES_HPP
 
@@ -18,16 +19,17 @@
 
 namespace stretto::detail {
 
-/// Its name in failures, which is also NCCL's name.
+/// Returns the name of a kind of collective in failures, which is that of the enumerator.
 [[nodiscard]] constexpr std::string_view name_of(transfer_kind kind) noexcept {
     constexpr std::string_view names[] = {"all_gather", "reduce_scatter", "all_reduce",
                                           "all_to_all", "broadcast",      "barrier"};
     return names[static_cast<std::size_t>(kind)];
 }
 
-/// Finds how much a member of a group of `ranks` sends to and receives from each other one in an all-to-all, where some
-/// amounts may have become known only now. Returns in words what exceeds the capacity, or nothing. On success, it
-/// allocates nothing if the vectors have capacity for all members.
+/// Finds how many bytes a member of a group of `ranks` sends to and receives from each member in an all-to-all; some of
+/// the amounts may have become known only now. For other collectives it does nothing. Returns in words the first amount
+/// that is negative or exceeds the capacity, or nothing. On success, it allocates nothing if the vectors have capacity
+/// for all members.
 [[nodiscard]] inline std::optional<std::string> find_sizes(const collective_operation& o,
                                                            std::span<const rank_id> ranks,
                                                            std::vector<std::size_t>& send_sizes,
@@ -38,7 +40,8 @@ namespace stretto::detail {
     if (o.send_rows.empty()) return {};
     const auto measure = [&](std::span<const std::int64_t* const> rows, std::vector<std::size_t>& sizes,
                              std::size_t room, std::string_view verb) -> std::optional<std::string> {
-        // Every part is compared with the remaining room, so that no sum can overflow for any counts.
+        // Every amount is compared with the remaining room, so that no sum or product can overflow, whatever the
+        // counts.
         std::size_t left = room;
         for (std::size_t k = 0; k < sizes.size(); ++k) {
             const std::int64_t count = rows[k] == nullptr ? 0 : *rows[k];
@@ -58,8 +61,8 @@ namespace stretto::detail {
     return measure(o.receive_rows, receive_sizes, o.receive_bytes, "receives");
 }
 
-/// Whether two members perform the same operation. For an all-to-all, `here` is what one expects from the other and
-/// `there` what the other sends; for the others, what each of them sends.
+/// Returns whether two members perform the same operation. `here` and `there` are the bytes that they compare: for an
+/// all-to-all, what this member expects from the other, and what the other sends to it; else what each of them sends.
 [[nodiscard]] inline bool agree(const collective_operation& o, std::size_t here, const collective_operation& other,
                                 std::size_t there) {
     return o.kind == other.kind && o.reduction == other.reduction && o.element == other.element &&
@@ -67,11 +70,12 @@ namespace stretto::detail {
            (o.kind == transfer_kind::barrier || here == there);
 }
 
-/// The length of the note with which a member describes its operation to each other one; it is the same on all
-/// machines.
+/// The length, in numbers of 64 bits, of the note with which a member describes its operation to the others. It is the
+/// same on all machines.
 inline constexpr std::size_t note_length = 7;
 
-/// Writes the note of a member that sends `size` bytes; for an all-to-all, those to the recipient of the note.
+/// Writes the note of a member that sends `size` bytes. For an all-to-all, a note may state the bytes for its
+/// recipient.
 inline void write_note(const collective_operation& o, std::size_t size, std::uint64_t* to) {
     *to++ = static_cast<std::uint64_t>(o.kind);
     *to++ = static_cast<std::uint64_t>(o.reduction);
@@ -81,7 +85,8 @@ inline void write_note(const collective_operation& o, std::size_t size, std::uin
     *to++ = o.chunk;
     *to++ = size;
 }
-/// The contents of a note, as far as members must agree; its size is that of the sent data. Allocates nothing.
+/// Returns the operation that a note describes, as far as members must agree on it; `send_bytes` is the size in the
+/// note. It allocates nothing.
 [[nodiscard]] inline collective_operation read_note(const std::uint64_t* from) {
     collective_operation o;
     o.kind = static_cast<transfer_kind>(*from++);
@@ -94,7 +99,7 @@ inline void write_note(const collective_operation& o, std::size_t size, std::uin
     return o;
 }
 
-/// Describes how the operation here differs from the one on the other rank. Precondition: they do not agree.
+/// Returns in words how the operation here differs from the one on the other rank. Precondition: they do not agree.
 [[nodiscard]] inline std::string difference(const collective_operation& o, std::size_t here,
                                             const collective_operation& other, std::size_t there, rank_id other_rank) {
     const auto words = [](const collective_operation& x, std::size_t size) {
@@ -107,9 +112,9 @@ inline void write_note(const collective_operation& o, std::size_t size, std::uin
     return text;
 }
 
-/// Compares the operation of a member with that of each of `ranks`. `other(k)` is the operation of member k; for an
+/// Compares the operation of a member with those of all members. `other(k)` is the operation of member k; for an
 /// all-to-all, `expected(k)` is the amount expected from it, and `sent(k)` the amount that it sends here. Returns in
-/// words how the first one that does not agree differs.
+/// words how the first operation that does not agree differs, or nothing if all agree. O(members).
 template <class Other, class Expected, class Sent>
 [[nodiscard]] std::optional<std::string> first_difference(const collective_operation& o, std::span<const rank_id> ranks,
                                                           Other other, Expected expected, Sent sent) {
@@ -122,8 +127,9 @@ template <class Other, class Expected, class Sent>
     return {};
 }
 
-/// The bytes [first, second) of an all-reduce that a member reduces for all: whole elements, divided as evenly as
-/// possible. Each byte belongs to the share of one member, so all members receive the same bits.
+/// Returns the bytes [first, second) of an all-reduce that a member reduces for all others. Shares consist of complete
+/// elements and differ by one at most. Each byte is in the share of exactly one member, so all members receive the same
+/// bits.
 [[nodiscard]] inline std::pair<std::size_t, std::size_t> share_of(const collective_operation& o, std::size_t members,
                                                                   std::size_t place) {
     const auto element = static_cast<std::size_t>(size_of(o.element));

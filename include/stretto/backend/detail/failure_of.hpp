@@ -1,4 +1,6 @@
-// Turns an exception of the caller's code into a value.
+// Turns an exception of the caller's code into a value. Backends call kernels and the programs of ranks through it.
+// Most of these run in threads of this library or of the device, where an exception that propagates would end the
+// process.
 #ifndef STRETTO_BACKEND_DETAIL_FAILURE_OF_HPP
 #define STRETTO_BACKEND_DETAIL_FAILURE_OF_HPP
 
@@ -8,8 +10,8 @@
 
 namespace stretto::detail {
 
-/// Calls `f`. Returns the message of the exception that it throws, if exceptions are enabled. The exception must not
-/// propagate, because it would end the process: threads of this library, or of the device, call the kernels.
+/// Calls `f`. Returns the message of the exception that it throws, or nothing. Without support for exceptions, it only
+/// calls `f`.
 template <class F>
 [[nodiscard]] std::optional<std::string> failure_of(F&& f) {
 #if defined(__cpp_exceptions)

@@ -1,4 +1,4 @@
-// The first failure of a run, which any thread may report.
+// Stores the first failure of a run, which any thread may report.
 #ifndef STRETTO_BACKEND_DETAIL_FIRST_FAILURE_HPP
 #define STRETTO_BACKEND_DETAIL_FIRST_FAILURE_HPP
 
@@ -15,7 +15,7 @@ namespace stretto::detail {
 /// every thread at any time.
 class first_failure {
 public:
-    /// Keeps a failure, if it is the first. Returns whether it is.
+    /// Keeps a failure if it is the first one. Returns whether it is.
     bool keep(run_failure why) {
         const std::lock_guard lock(mutex_);
         if (failure_) return false;
@@ -23,8 +23,9 @@ public:
         is_there_.store(true, std::memory_order_seq_cst);
         return true;
     }
-    /// Whether there is a failure. Lanes poll it constantly, so it takes no lock.
+    /// Returns whether there is a failure. Lanes query it all the time, so it takes no lock.
     [[nodiscard]] bool is_there() const { return is_there_.load(std::memory_order_seq_cst); }
+    /// Returns the failure, or nothing.
     [[nodiscard]] std::optional<run_failure> get() const {
         const std::lock_guard lock(mutex_);
         return failure_;

@@ -1,5 +1,7 @@
-// Makes lane programs. Positions on lanes are counted from 1; a clock says, for each lane, how many of its instructions
-// are complete.
+// Makes lane programs for plan_lanes. Tasks are issued one after the other in the given order, and a vector clock for
+// each lane records what is known to be complete there, so an instruction gets a wait only for what its clock does not
+// imply. A clock has a number for every lane: how many instructions of that lane are complete. Positions on lanes are
+// therefore counted from 1.
 #ifndef STRETTO_BACKEND_DETAIL_LANE_PLANNER_HPP
 #define STRETTO_BACKEND_DETAIL_LANE_PLANNER_HPP
 
@@ -15,12 +17,13 @@
 
 namespace stretto::detail {
 
-/// The storages that last occupied the bytes of an arena. A storage that has lost a part of its bytes still owns the
-/// rest. Lookups are binary; claims move the entries after them, which are few because few storages live at a time.
+/// The storages that were the last to occupy the bytes of an arena. A storage that has lost a part of its bytes still
+/// owns the rest. A claim finds its ranges by binary search and moves the ranges after them. There are at most twice as
+/// many ranges as claims, and usually about as many as storages that are live at a time.
 template <class = void>
 class byte_owners {
 public:
-    /// Gives [begin, end) to `storage`, and calls f(owner) for every storage that has had some of these bytes.
+    /// Gives the bytes [begin, end) to `storage`, and calls f(owner) for every previous owner of some of them.
     template <class F>
     void claim(std::int64_t begin, std::int64_t end, value_id storage, F f) {
         const auto first =
@@ -44,11 +47,11 @@ private:
     std::vector<range> ranges_;  // disjoint, ascending
 };
 
-/// Issues the tasks of an order one after the other. For each lane, a vector clock says what is complete before its
-/// next instruction, so an instruction needs a wait only for what that clock does not imply.
+/// Issues the tasks of an order one after the other, and thereby makes the program.
 template <class = void>
 class lane_planner {
 public:
+    /// Gives every group on which the graph has a start a lane of its own. The graph must outlive the planner.
     lane_planner(const task_graph& g, arena_plan arena) : g_(g) {
         made_.arena = std::move(arena);
         std::vector<char> used(g.groups, false);
@@ -87,7 +90,7 @@ public:
         const std::size_t waits = made_.waits.size();
         wait_for_needed(lane);
         if (!does_work(g_.kind[t]) && waits == made_.waits.size() && !g_.holds_host(t)) {
-            // Nothing is issued: later tasks come after everything for which it would have waited.
+            // No instruction is issued. The task only passes on what later tasks must come after.
             std::copy(needed_.begin(), needed_.end(), clock(done_by_, t).begin());
             return;
         }
@@ -119,16 +122,16 @@ public:
 private:
     using clocks = std::vector<std::uint32_t>;
 
-    /// Row `row` of a table of clocks: a number for every lane. Valid until the table grows.
+    /// Returns row `row` of a table of clocks. The span is valid until the table grows.
     [[nodiscard]] std::span<std::uint32_t> clock(clocks& all, std::size_t row) const {
         return {all.data() + row * lanes_, lanes_};
     }
-    /// Sets a clock to the elementwise maximum of both: what either knows to be complete.
+    /// Sets a clock to the elementwise maximum of both, which is what either knows to be complete.
     static void join(std::span<std::uint32_t> into, std::span<const std::uint32_t> other) {
         for (std::size_t k = 0; k < into.size(); ++k) into[k] = std::max(into[k], other[k]);
     }
 
-    /// Claims the bytes of a storage: its first writer comes after all earlier users of these bytes.
+    /// Gives the bytes of a storage to it, so that its first writer comes after all earlier users of these bytes.
     void claim(value_id s) {
         const std::int64_t begin = made_.arena.offset[s];
         owners_.claim(begin, begin + g_.allocation[s].count, s, [&](value_id before) {
@@ -137,14 +140,14 @@ private:
         });
     }
 
-    /// Appends waits for everything that is needed and not known to be complete on `lane`, except waits that others
-    /// imply.
+    /// Appends waits for everything that is in `needed_` and not known to be complete on `lane`, except those that
+    /// others imply, and updates the clock of the lane. O(lanes^2).
     void wait_for_needed(std::uint32_t lane) {
         const std::span<std::uint32_t> now = clock(known_, lane);
         const auto open = [&](std::size_t other) { return other != lane && needed_[other] > now[other]; };
         const auto instruction = [&](std::size_t other) { return issued_[other][needed_[other] - 1]; };
-        // On each lane, only the last needed instruction must be waited for. That wait is implied if another awaited
-        // instruction comes after it anyway.
+        // On each other lane, only the last needed instruction must be awaited. Its wait is implied if an awaited
+        // instruction of a third lane comes after it anyway.
         const std::size_t first = made_.waits.size();
         for (std::size_t other = 0; other < lanes_; ++other) {
             if (!open(other)) continue;
@@ -154,7 +157,8 @@ private:
                                       clock(complete_, instruction(third))[other] >= needed_[other]);
             if (!implied) made_.waits.push_back(instruction(other));
         }
-        // So far these are numbers of instructions; each gets an event when the first one waits for it.
+        // So far the waits are numbers of instructions. An instruction gets an event when the first other one waits for
+        // it.
         for (std::size_t k = first; k < made_.waits.size(); ++k) {
             join(now, clock(complete_, made_.waits[k]));
             std::uint32_t& event = made_.instructions[made_.waits[k]].event;
@@ -168,7 +172,7 @@ private:
     std::size_t lanes_ = 1;
     byte_owners<> owners_;
     std::vector<std::uint32_t> lane_of_group_;
-    std::vector<std::vector<std::uint32_t>> issued_;  // by lane: instructions
+    std::vector<std::vector<std::uint32_t>> issued_;  // by lane: its instructions, in order
     clocks known_;                                    // by lane: what is complete when its next instruction begins
     clocks complete_;                                 // by instruction: what is complete when it is complete
     clocks done_by_;                                  // by task: what must be complete for the task to be complete

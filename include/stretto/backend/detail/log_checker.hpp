@@ -1,4 +1,6 @@
-// The happens-before relation over the entries of a log, and the orders that it must contain.
+// Checks a log for check_log. It derives two relations over the entries: which pairs must be ordered, from the task
+// graph and from the bytes that tasks use, and which pairs are ordered, from the log alone. The latter is the
+// happens-before relation, as a bit matrix. A fault is a pair of the first relation that is missing in the second.
 #ifndef STRETTO_BACKEND_DETAIL_LOG_CHECKER_HPP
 #define STRETTO_BACKEND_DETAIL_LOG_CHECKER_HPP
 
@@ -13,18 +15,19 @@
 
 namespace stretto::detail {
 
-/// Checks one log of one rank. Entries on a lane are ordered, a wait is ordered after the record that it names, and
-/// everything is ordered after what its host has waited for. Nothing else is ordered, even if it was logged in order:
-/// the log shows one run, in which a race may have had no effect.
+/// Checks one log of one rank. Entries on one lane are ordered, a wait is ordered after the last record of its event
+/// before it, and every entry is ordered after what the host had waited for before it put the entry. Nothing else is
+/// ordered, even if it was logged in that order, because another run may interleave the lanes differently.
 template <class = void>
 class log_checker {
 public:
     log_checker(const task_graph& g, const arena_plan& arena, const run_log& log)
         : g_(g), arena_(arena), log_(log), words_((log.size() + 63) / 64) {}
 
-    /// All findings, by entry. Redundant waits are searched only in logs without other findings: if an order is missing
-    /// anyway, every wait would look needed. Call it once. O(entries^2 accesses^2), plus one close() and a check of all
-    /// requirements for every wait, so it is meant for small programs.
+    /// Returns all findings, by entry; if launches or events are at fault, only these. Redundant waits are looked for
+    /// only in logs without other findings, because if some pair is not ordered, every wait looks needed. Call it once.
+    /// O(entries^2 accesses^2), plus one close() and a check of all requirements for every wait, so it is meant for
+    /// small programs.
     std::vector<log_finding> run() {
         if (!find_launches()) return std::move(found_);
         find_accesses();
@@ -41,12 +44,12 @@ public:
 
 private:
     static constexpr std::uint32_t none = UINT32_MAX;
-    /// Entry `first` must be complete before entry `second` begins.
+    /// Entry `first` must be complete before entry `second` begins, for the reason that is reported if it need not be.
     struct requirement {
         std::uint32_t first, second;
         log_finding::reason why;
     };
-    /// Bytes that a launch uses. Storages outside of the arena have a space of their own.
+    /// Bytes that a launch uses. The arena is space 0, and every storage outside of it is a space of its own.
     struct access {
         std::uint32_t space;
         std::int64_t begin, end;
@@ -54,7 +57,8 @@ private:
         bool writes;
     };
 
-    /// Finds the entry of every task and the matching record of every wait. Returns whether the log makes sense.
+    /// Finds the entry of every task, and for every entry what directly precedes it: the previous entry of its lane,
+    /// the record of the event for which it waits, and the last settle. Returns whether there is no fault so far.
     bool find_launches() {
         using why = log_finding::reason;
         launched_.assign(g_.size(), none);
@@ -94,8 +98,8 @@ private:
         return found_.empty();
     }
 
-    /// Lists the bytes that each entry reads and writes. Those outside of the arena have no address that the log knows;
-    /// a storage there is one byte in a space of its own, which conflicts with itself and with nothing else.
+    /// Lists the bytes that each entry reads and writes. The addresses of storages outside of the arena are unknown
+    /// here; each of them counts as one byte in a space of its own, so it conflicts with itself and with nothing else.
     void find_accesses() {
         accesses_.resize(log_.size());
         for (task_id t = 0; t < g_.size(); ++t)
@@ -107,13 +111,13 @@ private:
             });
     }
 
-    /// Lists what must be ordered, once for each pair.
+    /// Lists the pairs of entries that must be ordered.
     void find_required() {
         using why = log_finding::reason;
         for (std::uint32_t b = 0; b < log_.size(); ++b)
             for (std::uint32_t a = 0; a < b; ++a)
                 if (conflict(a, b)) required_.push_back({a, b, why::race});
-        // A task without an entry passes on what it comes after: its own predecessors, and the collective of a wait.
+        // A task without an entry passes on what it must come after: its predecessors, and for a wait the collective.
         std::vector<std::vector<std::uint32_t>> after(g_.size());
         const auto unite = [](std::vector<std::uint32_t>& into, const std::vector<std::uint32_t>& other) {
             into.insert(into.end(), other.begin(), other.end());
@@ -133,7 +137,7 @@ private:
                     required_.push_back({first, launched_[t], why::unordered});
         }
     }
-    /// Whether two entries touch one byte, and one of them writes it.
+    /// Returns whether two entries use a common byte, and at least one of them writes it.
     [[nodiscard]] bool conflict(std::uint32_t a, std::uint32_t b) const {
         for (const access& x : accesses_[a])
             for (const access& y : accesses_[b])
@@ -141,8 +145,8 @@ private:
         return false;
     }
 
-    /// For each entry, as bits, all entries that are complete before it begins, as if the wait `without` were not
-    /// there.
+    /// Returns the happens-before relation as a bit matrix: row k has a bit for every entry that is complete before
+    /// entry k begins. It ignores the wait `without`, unless that is `none`. O(entries^2 / 64).
     [[nodiscard]] std::vector<std::uint64_t> close(std::uint32_t without) const {
         std::vector<std::uint64_t> before(log_.size() * words_);
         for (std::uint32_t at = 0; at < log_.size(); ++at)
@@ -153,17 +157,18 @@ private:
             }
         return before;
     }
-    /// Whether `entry` is complete before entry `at` begins, as close() has found it.
+    /// Returns whether `entry` is complete before entry `at` begins, according to the result of close().
     [[nodiscard]] bool has(const std::vector<std::uint64_t>& before, std::uint32_t at, std::uint32_t entry) const {
         return (before[at * words_ + entry / 64] >> entry % 64 & 1) != 0;
     }
-    /// The finding is placed at the later entry, where a reader of the log has seen both.
+    /// Adds a finding. It is placed at the later entry, where a reader of the log has seen both.
     void report(const requirement& r) {
         found_.push_back({r.why, std::max(r.first, r.second), log_[r.second].which, log_[r.first].which});
     }
 
-    /// Tracks the contents of the arena, launch by launch. By now, conflicting entries are ordered as in the log, or
-    /// have been reported.
+    /// Finds reads of bytes that hold no data or those of another storage. It tracks, launch by launch, which storage
+    /// each part of the arena holds. The order of the log suffices for that, because conflicting entries that are not
+    /// ordered have been reported already.
     void check_contents() {
         using why = log_finding::reason;
         std::vector<std::int64_t> ends;
@@ -196,8 +201,8 @@ private:
                 }
     }
 
-    /// A wait is redundant if everything that must be ordered is ordered without it. Each is omitted separately: of two
-    /// that do the same work both are reported, and one of them may be removed.
+    /// Reports every wait without which everything that must be ordered is still ordered. Waits are omitted one at a
+    /// time: of two waits with the same effect both are reported, and only one of them may be removed.
     void find_redundant_waits() {
         for (std::uint32_t at = 0; at < log_.size(); ++at) {
             if (log_[at].what != log_entry::form::wait) continue;
@@ -213,9 +218,9 @@ private:
     const run_log& log_;
     std::size_t words_;
     std::vector<std::uint32_t> launched_;        // by task: its entry
-    std::vector<std::uint32_t> recorded_;        // by entry: of a wait, the record that it waits for
-    std::vector<std::uint32_t> previous_;        // by entry: the one before it on its lane
-    std::vector<std::uint32_t> settled_;         // by entry: the last wait of the host before it
+    std::vector<std::uint32_t> recorded_;        // by entry: for a wait, the record that it waits for
+    std::vector<std::uint32_t> previous_;        // by entry: the previous entry of its lane
+    std::vector<std::uint32_t> settled_;         // by entry: the last settle before it
     std::vector<std::vector<access>> accesses_;  // by entry
     std::vector<requirement> required_;
     std::vector<log_finding> found_;

@@ -1,4 +1,5 @@
-// Owns the memory of an arena, which a backend may allocate in its own way.
+// Owns the memory of an arena. Backends allocate memory in different ways, and each supplies the function that frees
+// it.
 #ifndef STRETTO_BACKEND_DETAIL_MEMORY_BLOCK_HPP
 #define STRETTO_BACKEND_DETAIL_MEMORY_BLOCK_HPP
 
@@ -10,7 +11,8 @@
 
 namespace stretto::detail {
 
-/// A block of bytes. The destructor calls `Release` with their address. Moving the object does not move the bytes.
+/// A block of `size()` bytes, or none. The destructor calls the `Release` with their address. The bytes do not move
+/// with the object.
 template <class Release>
 class memory_block {
 public:
@@ -19,7 +21,7 @@ public:
         : memory_(block, std::move(release)), size_(size) {}
     [[nodiscard]] std::byte* data() const noexcept { return memory_.get(); }
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
-    /// The function that frees the memory, so that it can be given what it needs.
+    /// Returns the function that frees the memory, so that what it needs can be stored in it after the allocation.
     [[nodiscard]] Release& release() noexcept { return memory_.get_deleter(); }
 
 private:

@@ -1,4 +1,4 @@
-// An object that a library has created for us, as a value that releases it.
+// Owns an object of a library, such as a stream, an event or a datatype, by the handle that the library has returned.
 #ifndef STRETTO_BACKEND_DETAIL_OWNED_HPP
 #define STRETTO_BACKEND_DETAIL_OWNED_HPP
 
@@ -8,7 +8,8 @@
 
 namespace stretto::detail {
 
-/// Holds a handle of a library, or none, and calls `End(handle)` at its end. The result of that call is ignored.
+/// Holds a handle of a library, or none. The destructor calls `End(handle)` and ignores the result. It can be moved,
+/// but not assigned.
 template <class T, auto End>
 class owned {
 public:
@@ -19,11 +20,12 @@ public:
         if (is_there_) static_cast<void>(End(handle_));
     }
 
-    /// The place where the library writes the handle. It is held only after `keep(true)`, because a failed call may
-    /// have written anything there.
+    /// Returns the place where the library writes the handle. The handle is owned only after `keep(true)`, because a
+    /// failed call may have written anything there.
     [[nodiscard]] T& slot() noexcept { return handle_; }
     void keep(bool made) noexcept { is_there_ = made; }
 
+    /// Returns whether it owns a handle.
     [[nodiscard]] bool is_there() const noexcept { return is_there_; }
     [[nodiscard]] const T& get() const noexcept { return handle_; }
 

@@ -1,4 +1,4 @@
-// How to wait for something that must be polled.
+// Waits between two polls of something that makes progress only when it is polled.
 #ifndef STRETTO_BACKEND_DETAIL_PATIENCE_HPP
 #define STRETTO_BACKEND_DETAIL_PATIENCE_HPP
 
@@ -7,9 +7,9 @@
 
 namespace stretto::detail {
 
-/// The pause between two polls. MPI and NCCL make progress, or report failures, only when they are called, so a waiting
-/// thread cannot sleep until it is woken. At first it yields the processor; after `questions` polls, when the wait is
-/// evidently longer, the thread sleeps for a while, so that kernels can use its core.
+/// The pauses of one wait. MPI and NCCL make progress, or report failures, only when they are called, so a waiting
+/// thread cannot sleep until it is woken. It yields the processor for the first `questions` pauses. Then the wait is
+/// evidently longer, and each pause is a sleep of 20 us, so that kernels can use the core.
 class patience {
 public:
     explicit patience(int questions) : left_(questions) {}

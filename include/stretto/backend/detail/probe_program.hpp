@@ -1,4 +1,4 @@
-// The smallest IR in which a check can write its programs.
+// The IR in which check_backend writes its programs, and a view of it. It has only what the checks need.
 #ifndef STRETTO_BACKEND_DETAIL_PROBE_PROGRAM_HPP
 #define STRETTO_BACKEND_DETAIL_PROBE_PROGRAM_HPP
 
@@ -28,13 +28,13 @@ struct probe_program {
     };
     std::vector<operation> operations;
     std::vector<result> results;
-    // The predecessors and successors of operations, and the readers of values, repeated once per use, as a view may
-    // list them.
+    // These are the predecessors and successors of operations and the readers of values. They are repeated for every
+    // use, as a view may list them.
     std::vector<std::vector<std::uint32_t>> before, after, readers;
 
-    /// Appends an operation with a result for each of `sizes`, all of which share the storage of `aliases`, and returns
-    /// its number. Program order is the order of calls, so values that it reads must already exist. The caller sets the
-    /// values that it writes in place afterwards. O(values that it reads and makes).
+    /// Appends an operation with a result for each of `sizes`, all of which share the storages of `aliases`, and
+    /// returns its number. Program order is the order of calls, so values that it reads must already exist. The caller
+    /// adds the values that it writes in place afterwards. O(values that it reads and makes).
     std::uint32_t add(op_kind kind, std::vector<std::uint32_t> reads, const std::vector<bytes>& sizes,
                       std::vector<std::uint32_t> aliases = {}) {
         const auto v = static_cast<std::uint32_t>(operations.size());
@@ -55,8 +55,8 @@ struct probe_program {
     }
 };
 
-/// The program as the library reads any IR. It is small and read once, so lists are made on demand. The program must
-/// outlive it, and must not grow meanwhile.
+/// A view of a program. The list of vertices is made on demand, because a program is small and read only once. The
+/// program must outlive the view and must not grow meanwhile.
 struct probe_view {
     using vertex_type = std::uint32_t;
     using value_type = std::uint32_t;

@@ -1,5 +1,5 @@
-// The time that collectives take on an emulated link: it lets a machine without a network show what a network would
-// allow to hide.
+// Computes the time that collectives take on an emulated link. With such a link, a machine without a network shows how
+// much communication a network would allow to hide.
 #ifndef STRETTO_BACKEND_HOST_HOST_LINK_HPP
 #define STRETTO_BACKEND_HOST_HOST_LINK_HPP
 
@@ -13,15 +13,16 @@
 
 namespace stretto {
 
-/// An emulated link: data that a rank sends to others, or receives from them, arrives `latency` plus the time for its
-/// bytes after all members have begun the collective. Threads sleep meanwhile, and do not compute. Without a bandwidth,
-/// no link is emulated, and collectives run at the speed of memory.
+/// An emulated link. A collective is complete on a rank, at the earliest, `latency` plus the time for the rank's bytes
+/// after all members have begun it. The thread of the channel sleeps meanwhile and leaves its core to kernels. Without
+/// a bandwidth no link is emulated, whatever the latency, and collectives run at the speed of memory.
 struct host_link {
     nanoseconds latency = {};
     std::int64_t bytes_per_second = 0;
 
+    /// Returns whether a link is emulated.
     [[nodiscard]] constexpr bool is_emulated() const noexcept { return bytes_per_second > 0; }
-    /// The time of a collective that moves this many bytes.
+    /// Returns the time of a collective that moves this many bytes over the link; 0 if no link is emulated.
     [[nodiscard]] constexpr nanoseconds duration(bytes moved) const noexcept {
         if (!is_emulated()) return {};
         return latency + nanoseconds{static_cast<std::int64_t>(static_cast<double>(moved.count) * 1e9 /
@@ -29,8 +30,10 @@ struct host_link {
     }
 };
 
-/// The bytes of an operation that cross the link of a rank in a group of `members`, in the direction with more. For an
-/// all-to-all, the amounts are those in `send_sizes` and `receive_sizes`.
+/// Returns the bytes of an operation that cross the link of member `place` of a group of `members`, in the direction
+/// with more of them, if every member sends and receives as little as the operation allows. For an all-to-all, the
+/// amounts are those in `send_sizes` and `receive_sizes`, which the operation does not contain if they are measured.
+/// O(members).
 [[nodiscard]] inline bytes bytes_on_link(const collective_operation& o, std::size_t members, std::size_t place,
                                          std::span<const std::size_t> send_sizes,
                                          std::span<const std::size_t> receive_sizes) {
@@ -58,6 +61,7 @@ struct host_link {
     }
     return {};
 }
+/// Returns the bytes of an operation whose amounts are all given.
 [[nodiscard]] inline bytes bytes_on_link(const collective_operation& o, std::size_t members, std::size_t place) {
     return bytes_on_link(o, members, place, o.send_sizes, o.receive_sizes);
 }

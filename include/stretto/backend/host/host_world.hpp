@@ -1,7 +1,8 @@
-// The backend that runs on every machine: ranks are threads of one process. Each has a compute lane, its own thread,
-// and a thread for each communicator; collectives are copies between the threads' memories, reduced in rank order, and
-// may take the time of an emulated link. Nothing hangs: a wait that exceeds the deadline ends the run, and the failure
-// says which ranks wait for which. The exception is a kernel that does not return, which cannot be ended from outside.
+// The backend that runs on every machine: ranks are threads of one process. The thread of a rank is its compute lane,
+// and each of its communicators has another thread. Collectives are copies between the memories of ranks, reduced in
+// the order of the group, and may take the time of an emulated link. Nothing hangs: a wait that exceeds the deadline
+// ends the run, and the failure says which ranks wait for which. The exception is a kernel, or other code of a program,
+// that does not return, because it cannot be ended from outside.
 #ifndef STRETTO_BACKEND_HOST_HOST_WORLD_HPP
 #define STRETTO_BACKEND_HOST_HOST_WORLD_HPP
 
@@ -31,7 +32,8 @@
 
 namespace stretto {
 
-/// One rank of a host_world: the backend to which its program binds orders. Only the thread of the rank uses it.
+/// One rank of a host_world. It is the backend to which the program of the rank binds orders. Only the thread of the
+/// rank uses it. What is bound to it must end before the world.
 class host_rank : public detail::thread_rank<detail::host_group, detail::host_run> {
 public:
     using thread_rank::thread_rank;
@@ -42,16 +44,20 @@ private:
 };
 static_assert(backend<host_rank>);
 
+/// The options of a host_world.
 struct host_options {
     std::chrono::milliseconds deadline{60'000};  ///< the longest time for which a lane may wait without a break
-    host_link link = {};                         ///< the link of every rank, separate for each channel
+    host_link link = {};                         ///< the emulated link that every channel of every rank has for itself
     bool timed = false;                          ///< whether ranks record when tasks begin and end (host_rank::times)
 };
 
-/// All ranks of a run, with their groups. After a failure it runs nothing more: create another one.
+/// All ranks of a run, with their groups. After a failure every replay and every collective fails, so create another
+/// world. The destructor ends the threads of channels. Precondition: no call of `run` is in progress then.
 class host_world {
 public:
-    /// Precondition: groups know their ranks, which are below `ranks`; `first_fault` finds nothing in them.
+    /// Makes `ranks` ranks and a communicator for every group, with a thread for each member. The groups may be
+    /// destroyed afterwards. Precondition: groups know their ranks, which are below `ranks`; `first_fault` finds
+    /// nothing in them.
     host_world(std::size_t ranks, const process_groups& groups, host_options options = {})
         : options_(options), run_(options.timed) {
         for (std::size_t r = 0; r < ranks; ++r)
@@ -80,10 +86,12 @@ public:
         run_.fail({});  // releases lanes that still wait for an unfinished collective
     }
 
+    /// Returns the number of ranks.
     [[nodiscard]] std::size_t size() const noexcept { return ranks_.size(); }
 
-    /// Runs `program(rank)` on a thread for every rank. Returns when all have returned: nothing on success, otherwise
-    /// the first failure.
+    /// Calls `program(rank)` for every rank, each in a thread of its own; all threads share the program. Returns when
+    /// all have returned: nothing on success, otherwise the first failure, also if it was the failure of an earlier
+    /// run. An exception of the program is a failure (`rank_threw`).
     template <class Program>
     [[nodiscard]] std::optional<run_failure> run(Program program) {
         std::vector<std::thread> threads;
@@ -101,7 +109,8 @@ public:
     }
 
 private:
-    /// Looks, several times within a deadline, for lanes that wait too long, or for a rank that is gone.
+    /// The loop of the watchdog. It looks, several times within a deadline, for lanes that wait too long, and for lanes
+    /// that wait for a rank whose program has returned.
     void watch() {
         using std::chrono::milliseconds;
         const milliseconds pause = std::max(milliseconds(1), std::min(milliseconds(10), options_.deadline / 4));
@@ -114,7 +123,7 @@ private:
                 const auto look = [&](const detail::host_station& s) {
                     if (detail::overdue(s, now, longest)) give_up(run_failure::reason::timeout, rank->rank());
                 };
-                // A lane that waits for a rank that is gone is reported as such, and not as a timeout.
+                // A lane that waits for a rank that has left is reported as such, and not as a timeout.
                 for (const auto& channel : rank->channels()) {
                     if (!channel || !detail::waits_for_members(*channel)) continue;
                     channel->group().for_each_missing(channel->place(), [&](rank_id missing) {
@@ -128,7 +137,7 @@ private:
         }
     }
 
-    /// Records who waits for whom, and then ends the run, in this order, because the failure releases waiting lanes.
+    /// Ends the run. Who waits for whom is recorded before that, because the failure releases waiting lanes.
     void give_up(run_failure::reason why, rank_id rank) {
         run_failure failure;
         failure.why = why;

@@ -1,8 +1,8 @@
-// Ranks that are processes connected by MPI: they run the same program as on host_world, on any number of machines.
-// Within a rank everything works as on the host: its thread is the compute lane, and each communicator has a thread
-// that performs collectives in the order of their launches. That thread polls MPI until they are complete, because MPI
-// guarantees no progress otherwise, so collectives proceed while kernels run. Reductions are formed in rank order, so a
-// program produces the same bits here and on the host.
+// The backend whose ranks are processes connected by MPI. They run the same programs as on host_world, on any number of
+// machines. Within a rank everything works as on the host: the thread that calls `run` is the compute lane, and each
+// communicator has a thread that performs collectives in the order of their launches. That thread polls MPI until a
+// collective is complete, because MPI guarantees no progress otherwise, so collectives proceed while kernels run.
+// Reductions are formed in the order of the group, so a program produces the same bits here and on host_world.
 //
 // Several threads call MPI at the same time, so it must be initialised with MPI_THREAD_MULTIPLE.
 #ifndef STRETTO_BACKEND_MPI_MPI_WORLD_HPP
@@ -33,7 +33,8 @@
 
 namespace stretto {
 
-/// The rank of this process: the backend to which its program binds orders. Only the thread of the rank uses it.
+/// The rank of this process. It is the backend to which its program binds orders. Only the thread that runs the program
+/// uses it. What is bound to it must end before the world.
 class mpi_rank : public detail::thread_rank<detail::mpi_group, detail::mpi_run> {
 public:
     using thread_rank::thread_rank;
@@ -43,18 +44,21 @@ private:
 };
 static_assert(backend<mpi_rank>);
 
+/// The options of an mpi_world.
 struct mpi_options {
-    std::chrono::milliseconds deadline{60'000};  ///< the longest time for which a lane may wait without a break
-    /// After a failure: how long to wait for other processes, which may be gone, to agree about it and to complete
-    /// transfers in progress.
+    /// The longest time for which a lane may wait without a break. The time that a collective takes is a wait of its
+    /// lane.
+    std::chrono::milliseconds deadline{60'000};
+    /// How long processes wait after a failure for others, which may be gone, to agree on it and to complete transfers
+    /// in progress.
     std::chrono::milliseconds grace{5'000};
-    /// The largest number of bytes passed to MPI as a count, which is an int. Larger amounts are moved in blocks of
+    /// The largest number of bytes passed to MPI as a count, from 1 to INT_MAX. Larger amounts are moved in blocks of
     /// this size. It must be the same on all processes.
     std::size_t largest_count = INT_MAX;
     bool timed = false;  ///< whether this rank records when tasks begin and end (mpi_rank::times)
 };
 
-/// Why there is no mpi_world.
+/// The reason why an mpi_world cannot be made.
 struct mpi_fault {
     enum class reason : std::uint8_t {
         not_initialised,  ///< MPI is not initialised, or has been finalised
@@ -72,7 +76,7 @@ struct mpi_fault {
     friend bool operator==(const mpi_fault&, const mpi_fault&) = default;
 };
 
-/// The fault as a sentence with a hint.
+/// Returns the fault as a sentence with a hint.
 [[nodiscard]] inline std::string explain(const mpi_fault& f) {
     using why = mpi_fault::reason;
     const std::string group = "group " + std::to_string(f.group);
@@ -98,11 +102,13 @@ struct mpi_fault {
 }
 
 /// All ranks of a run, as one of their processes sees them. Processes create it together, run programs together, and
-/// destroy it together, before MPI_Finalize. After a failure it runs nothing more.
+/// destroy it together, before MPI_Finalize: the destructor waits for the others, after a failure no longer than
+/// `grace`. After a failure every replay and every collective fails.
 class mpi_world {
 public:
-    /// Creates a world of the processes of `all`, whose ranks there are those in the groups. Each group gets a
-    /// communicator of its own, so its messages never match others. All processes of `all` must call it.
+    /// Creates a world of the processes of `all`, whose ranks in `all` are those in the groups. Each group gets a
+    /// communicator of its own, so its messages never match others. All processes of `all` must call it, with the same
+    /// groups. Returns the world, or the first fault. `all` and `groups` are not kept.
     [[nodiscard]] static expected<std::unique_ptr<mpi_world>, mpi_fault> make(MPI_Comm all,
                                                                               const process_groups& groups,
                                                                               mpi_options options = {}) {
@@ -137,11 +143,14 @@ public:
             if (c != MPI_COMM_NULL) MPI_Comm_free(&c);
     }
 
+    /// Returns the number of ranks.
     [[nodiscard]] std::size_t size() const noexcept { return static_cast<std::size_t>(size_); }
+    /// Returns the rank of this process.
     [[nodiscard]] rank_id rank() const noexcept { return static_cast<rank_id>(me_); }
 
-    /// Runs `program(rank)` for the rank of this process. Returns when all processes have returned from theirs: nothing
-    /// on success, otherwise the first failure, which is the same in all processes.
+    /// Calls `program(rank)` for the rank of this process, in this thread. Returns when all processes have returned
+    /// from theirs: nothing on success, otherwise the first failure. It is the same in all processes that answer within
+    /// `grace`. An exception of the program is a failure (`rank_threw`).
     template <class Program>
     [[nodiscard]] std::optional<run_failure> run(Program program) {
         const std::uint32_t number = run_->begin_run();
@@ -150,20 +159,22 @@ public:
         control_->leave(number, run_->failed());
         return run_->await_others(rank());
     }
-    /// Whether a failure has left communication in progress with other processes that do not answer. MPI_Finalize may
-    /// then wait for them forever; call MPI_Abort instead.
+    /// Returns whether a failure has left communication in progress with other processes that do not answer.
+    /// MPI_Finalize may then wait for them forever, and their late messages may arrive in freed memory; call MPI_Abort
+    /// instead.
     [[nodiscard]] bool is_abandoned() const { return run_->abandoned(); }
 
 private:
     mpi_world() = default;
 
+    /// Makes everything, in the same order on all processes, because communicators are created together.
     [[nodiscard]] std::optional<mpi_fault> set_up(MPI_Comm all, const process_groups& groups, mpi_options options) {
         using why = mpi_fault::reason;
         const auto failed = [](int code) { return mpi_fault{why::mpi_error, no_group, 0, code}; };
         MPI_Comm control = MPI_COMM_NULL;
         if (const int code = MPI_Comm_dup(all, &control); code != MPI_SUCCESS) return failed(code);
         communicators_.push_back(control);
-        // From here on errors are values.
+        // From here on MPI returns errors instead of ending the process.
         for (const int code : {MPI_Comm_set_errhandler(control, MPI_ERRORS_RETURN), MPI_Comm_size(control, &size_),
                                MPI_Comm_rank(control, &me_)})
             if (code != MPI_SUCCESS) return failed(code);
@@ -194,7 +205,7 @@ private:
             MPI_Group some = MPI_GROUP_NULL;
             MPI_Comm own = MPI_COMM_NULL;
             int code = MPI_Group_incl(everybody, static_cast<int>(members.size()), members.data(), &some);
-            // The tag only distinguishes simultaneous creations, and a process creates one group after the other.
+            // The tag distinguishes creations at the same time, of which a process has only one.
             if (code == MPI_SUCCESS) code = MPI_Comm_create_group(control, some, static_cast<int>(id % 32'768), &own);
             // MPICH does not inherit the error handler from the parent communicator.
             if (code == MPI_SUCCESS) code = MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN);
@@ -211,7 +222,7 @@ private:
                                                     [this] { return waiting(); }});
         return {};
     }
-    /// A hash of the groups, and of the options that must be the same.
+    /// Returns a hash of the ranks of all groups, and of the options that must be the same on all processes.
     [[nodiscard]] static std::uint64_t fingerprint(const process_groups& groups, const mpi_options& options) {
         std::uint64_t hash = 14695981039346656037ULL;
         const auto add = [&](std::uint64_t x) { hash = (hash ^ x) * 1099511628211ULL; };
@@ -225,13 +236,14 @@ private:
         return hash;
     }
 
-    /// The lanes of this process that wait.
+    /// Returns the lanes of this process that wait.
     [[nodiscard]] std::vector<waiting_lane> waiting() {
         std::vector<waiting_lane> all;
         detail::add_waiting_lanes(rank(), rank_->compute().station(), rank_->channels(), all);
         return all;
     }
-    /// The failure that this process alone can detect.
+    /// Returns a failure that this process can detect by itself: a lane that waits too long, or for a rank that has
+    /// left.
     [[nodiscard]] std::optional<run_failure> look() {
         std::vector<waiting_lane> lanes = waiting();
         if (lanes.empty()) return {};
@@ -242,7 +254,7 @@ private:
             found->waiting = lanes;
             detail::name_missing(*found);
         };
-        // A lane that waits for a rank that is gone is reported as such, and not as a timeout.
+        // A lane that waits for a rank that has left is reported as such, and not as a timeout.
         for (const waiting_lane& w : lanes)
             for (const rank_id r : w.for_ranks)
                 if (!run_->has_failed(r) && run_->never_begins(r, w.group, w.sequence))

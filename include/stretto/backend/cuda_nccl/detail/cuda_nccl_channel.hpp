@@ -1,4 +1,5 @@
-// The communicator of one rank on a device, which puts collectives of NCCL into its stream.
+// The communicator of one rank on a device. It puts collectives of NCCL into its stream, and lets members compare their
+// operations by messages of NCCL, because NCCL itself compares nothing.
 #ifndef STRETTO_BACKEND_CUDA_NCCL_DETAIL_CUDA_NCCL_CHANNEL_HPP
 #define STRETTO_BACKEND_CUDA_NCCL_DETAIL_CUDA_NCCL_CHANNEL_HPP
 
@@ -15,6 +16,7 @@
 
 namespace stretto::detail {
 
+/// The channel of one group. `A` models cuda_nccl_calls. Only the thread of the rank uses it.
 template <class A>
 class cuda_nccl_channel : public stream_channel<A> {
     using base = stream_channel<A>;
@@ -24,11 +26,12 @@ public:
     using base::size;
     using typename base::form;
 
-    /// If it `always_compares`, members compare their operations before every collective.
+    /// Makes a channel without a communicator. If it `always_compares`, members compare their operations before every
+    /// collective.
     cuda_nccl_channel(stream_run<A>& run, const process_group& g, bool always_compares)
         : base(run, g), always_compares_(always_compares) {}
 
-    /// Makes what belongs to the communicator, whose handle is there.
+    /// Makes the stream, and memory for notes. Precondition: the communicator has been created.
     bool make() {
         const std::size_t n = 2 * size() * note_bytes;
         return base::make() && run_.did(allocate<A>(here_, n, device_memory::pinned), comm_.at) &&
@@ -36,7 +39,8 @@ public:
     }
 
     /// Puts a collective into the stream, after its waits. Amounts that the step measures are awaited here, in the
-    /// launching thread, because NCCL takes them from the host. During a comparison only the notes of members move.
+    /// calling thread, because NCCL must know them when the collective is put; then members compare them. During a
+    /// comparison only the notes of members move.
     bool launch(const collective_operation& o) {
         if (!run_.goes_on()) return false;
         base::name(o);
@@ -47,12 +51,13 @@ public:
         if ((measured || always_compares_) && run_.now != form::capture && !compare(o, false)) return false;
         return base::fly([&] { return post(o); });
     }
+    /// Returns whether NCCL supports the reduction of an operation.
     [[nodiscard]] bool can(const collective_operation& o) const {
         return !reduces(o.kind) || A::can_reduce(o.element, o.reduction);
     }
 
-    /// Compares the operations of all members before any of them begins; amounts too, unless they are `open`. It waits
-    /// for all members.
+    /// Compares the operations of all members before any of them begins, and also the amounts, unless they are `open`,
+    /// which means not yet known. It waits for all members. Returns whether they agree; if not, the run fails.
     bool compare(const collective_operation& o, bool open) {
         const std::size_t n = size() * note_bytes;
         std::byte *const mine = here_.data(), *const theirs = mine + n, *const out = there_.data(), *const in = out + n;
@@ -80,8 +85,9 @@ public:
 private:
     static constexpr std::size_t note_bytes = note_length * sizeof(std::uint64_t);
 
-    /// One group of sends and receives with every member, including itself: in separate calls, two members that send
-    /// would wait for each other. Amounts of 0 are posted too, because the other members do not know that they are 0.
+    /// Puts one group of sends and receives with every member, including itself. In separate calls, two members that
+    /// send would wait for each other. Amounts of 0 are posted too, so that every send has a receive. `each(k, send,
+    /// receive)` calls `send(address, bytes)` and `receive(address, bytes)` for member k.
     template <class Each>
     bool exchange(Each each) {
         if (!run_.did(A::begin_group(), comm_.at)) return false;
@@ -98,7 +104,8 @@ private:
         const call_result ended = A::end_group();
         return bad.failed() ? run_.did(bad, comm_.at) : run_.did(ended, comm_);
     }
-    /// Passes an operation to NCCL, and waits until NCCL has accepted it. A barrier is a gather of one byte per member.
+    /// Passes an operation to NCCL, and waits until NCCL has accepted it. A barrier is an all-gather of one byte per
+    /// member.
     bool post(const collective_operation& o) {
         const auto s = this->stream();
         auto& c = comm_.handle;

@@ -1,4 +1,5 @@
-// The compute lane of a rank whose lanes are streams: kernels of the device, and functions of the host in their turn.
+// The compute lane of a rank whose lanes are streams. It puts kernels of the device into its stream, and functions of
+// the host, which the stream calls in their turn.
 #ifndef STRETTO_BACKEND_DETAIL_STREAMS_STREAM_LANE_HPP
 #define STRETTO_BACKEND_DETAIL_STREAMS_STREAM_LANE_HPP
 
@@ -12,7 +13,8 @@
 
 namespace stretto::detail {
 
-/// A kernel of the host as an entry of a stream.
+/// A kernel that is a function of the host, as an entry of a stream. It must keep its address until the stream has
+/// called it for the last time.
 template <class A>
 struct host_call_in_stream {
     stream_run<A>* run;
@@ -20,7 +22,8 @@ struct host_call_in_stream {
     void* kernel;
     task_id task;
 
-    /// After a failure, streams still run their remaining entries, but no kernel is called.
+    /// The function that the stream calls. A stream runs its remaining entries even after a failure, so none calls its
+    /// kernel once the run has failed.
     static void call(void* data) {
         const auto& c = *static_cast<const host_call_in_stream*>(data);
         if (c.run->failed()) return;
@@ -40,13 +43,13 @@ public:
     explicit stream_lane(stream_run<A>& run) : base(run) {}
     bool make() { return base::make(false); }
 
-    /// Records a task without a kernel as the current one, to which the preceding waits belong.
+    /// Makes a task the current one, to which failures are attributed. Returns whether the replay continues.
     bool pass(task_id t) {
         comm_.at.task = t;
         return run_.goes_on();
     }
-    /// Waits for all work in the stream, because the host reads a number. During a capture no number exists yet, so the
-    /// capture is refused.
+    /// Waits for all work in the stream, because the host reads a number. During a capture there is no number yet, so
+    /// the capture is refused.
     bool settle() {
         if (run_.goes_on() && run_.now == base::form::capture)
             run_.refused = comm_.at.failure(run_failure::reason::call_failed, run_.rank(),
@@ -54,8 +57,9 @@ public:
         if (!run_.goes_on() || run_.now == base::form::compare) return run_.goes_on();
         return base::await_stream();
     }
-    /// A kernel that takes a stream puts its work into it here. Any other is a function of the host, which the stream
-    /// calls.
+    /// Puts a kernel. One that takes a stream is called here and puts its work into the stream; any other is a function
+    /// of the host, which the stream calls. If the former throws, the run fails here; if the latter throws, it fails
+    /// when the rank polls.
     template <class Kernel>
     bool launch(task_id t, Kernel& kernel) {
         if (!pass(t) || run_.now == base::form::compare) return run_.goes_on();
@@ -72,16 +76,17 @@ public:
         }
     }
 
+    /// Begins a replay, which reuses the entries of the previous one.
     void begin() {
         used_ = 0;
         pass(no_task);
     }
-    /// The calls of a capture, which the graph refers to.
+    /// Returns the entries of a capture, to which its graph refers, and keeps none.
     [[nodiscard]] host_calls take_calls() { return std::exchange(calls_, {}); }
 
 private:
-    host_calls calls_;  // reused by each replay; a deque, because streams hold the addresses of its elements
-    std::size_t used_ = 0;
+    host_calls calls_;      // reused by each replay; a deque, because streams hold the addresses of its elements
+    std::size_t used_ = 0;  // how many of them the current replay uses
 };
 
 }  // namespace stretto::detail

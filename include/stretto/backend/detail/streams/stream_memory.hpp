@@ -1,4 +1,5 @@
-// Memory on which streams operate, and its release.
+// Memory on which streams operate: its allocation, and its release, which also ends its registration with
+// communicators.
 #ifndef STRETTO_BACKEND_DETAIL_STREAMS_STREAM_MEMORY_HPP
 #define STRETTO_BACKEND_DETAIL_STREAMS_STREAM_MEMORY_HPP
 
@@ -11,8 +12,8 @@
 
 namespace stretto::detail {
 
-/// Frees memory after deregistering it from its communicators, in the order of registration. After a failure the
-/// communicators are aborted and no longer know the memory, so it is only freed.
+/// Frees memory of the given kind, after it has unregistered the memory from its communicators, in the order of
+/// registration. After a failure the communicators are gone, so the memory is only freed.
 template <class A>
 struct stream_memory_release {
     device_memory kind = device_memory::device;
@@ -26,10 +27,11 @@ struct stream_memory_release {
     }
 };
 
+/// A block of memory; empty until `allocate` has filled it.
 template <class A>
 using stream_memory = memory_block<stream_memory_release<A>>;
 
-/// Allocates `size` bytes, or a little more if that is needed to obtain an address.
+/// Allocates `size` bytes and stores them in `to`. For a size of 0 it allocates one byte, so that there is an address.
 template <class A>
 [[nodiscard]] call_result allocate(stream_memory<A>& to, std::size_t size, device_memory kind) {
     void* made = nullptr;

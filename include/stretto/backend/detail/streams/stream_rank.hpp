@@ -1,4 +1,6 @@
-// One rank whose lanes are streams: what a backend of such ranks hands to the executor, replays and captures.
+// The common part of backends whose lanes are streams: the members that the executor uses, the comparison of bound
+// orders, and captures of replays. The rank's thread puts all work and waits for all of it; nothing here calls a
+// library except through the type `A` of calls.
 #ifndef STRETTO_BACKEND_DETAIL_STREAMS_STREAM_RANK_HPP
 #define STRETTO_BACKEND_DETAIL_STREAMS_STREAM_RANK_HPP
 
@@ -20,9 +22,9 @@
 
 namespace stretto::detail {
 
-/// The base of a backend. `Channel` is a stream_channel over the calls `A` that knows how collectives are launched. A
-/// kernel that can be called with a stream puts its work there; any other is a function of the host, called when its
-/// turn has come, which may throw, and for which arenas must be `managed`. Only one thread uses the rank.
+/// The base of a backend. `Channel` derives from stream_channel over the calls `A` and knows how collectives are
+/// launched. A kernel that can be called with a stream puts its work there. Any other is a function of the host, which
+/// is called in its turn and may throw, and for which arenas must be `managed`. Only one thread uses the rank.
 template <class Channel, class A>
 class stream_rank : public rank_lanes<stream_rank<Channel, A>, Channel, stream_event<A>> {
     using base = rank_lanes<stream_rank, Channel, stream_event<A>>;
@@ -34,15 +36,17 @@ public:
     using stream_type = typename A::stream_type;
 
     [[nodiscard]] rank_id rank() const noexcept { return run_.rank(); }
-    /// The stream of the compute lane.
+    /// Returns the stream of the compute lane.
     [[nodiscard]] stream_type stream() const noexcept { return compute_.stream(); }
     [[nodiscard]] queue_type& compute() noexcept { return compute_; }
+    /// Makes n events. If one cannot be made, the run fails.
     [[nodiscard]] event_type* make_events(std::size_t n) {
         event_type* const made = base::add_events(n);
         for (std::size_t k = 0; k < n && !run_.failed(); ++k) run_.make(made[k], A::make_event);
         return made;
     }
-    /// Arenas must end before the rank.
+    /// Allocates an arena, which must end before the rank. Returns nothing if there is not enough memory, if the memory
+    /// is not aligned or cannot be registered, or if the run has failed.
     [[nodiscard]] std::optional<arena_type> make_arena(bytes size, std::size_t alignment) {
         const auto n = static_cast<std::size_t>(size.count);
         arena_type made;
@@ -56,21 +60,23 @@ public:
         }
         return made;
     }
-    /// Begins a replay or a single collective. An earlier refusal of a capture is cleared.
+    /// Begins a replay or a single collective, and forgets an earlier refusal of a capture.
     void begin() {
         run_.refused.reset();
         compute_.begin();
         base::for_all_channels([](communicator_type& c) { return c.begin(), true; });
     }
-    /// Ends a replay: returns when all streams are done. During a capture nothing runs, so it does not wait.
+    /// Ends a replay: returns when all streams are done, with the failure if there is one. During a capture or a
+    /// comparison there is nothing to wait for; a refused capture is returned like a failure.
     [[nodiscard]] std::optional<run_failure> finish() {
         if (run_.now == form::replay && !run_.failed()) await_lanes();
         if (run_.failed()) drain();
         return run_.failed() ? run_.failure() : run_.refused;
     }
 
-    /// Checks that all ranks have bound the same collectives, with the same amounts, in the same order, so that a
-    /// mismatch need not show as a hang in a replay. Nothing is run. All ranks call it. A difference ends the run.
+    /// Checks that all ranks have bound the same collectives, with the same amounts as far as these are known, in the
+    /// same order, because a mismatch in a replay could be a hang. Nothing is run except the comparison. All ranks call
+    /// it at the same time. A difference ends the run and is returned.
     template <class Executor>
     [[nodiscard]] std::optional<run_failure> compare(Executor& bound) {
         run_.now = form::compare;
@@ -79,10 +85,12 @@ public:
         return failure;
     }
 
-    /// A captured replay: a graph that the device launches as a whole. The bound executor must outlive it.
+    /// A captured replay: a graph that the device launches as one. It must end before the rank and before the executor
+    /// whose replay it is.
     class capture_type {
     public:
-        /// Like executor::replay. Either all ranks of a group replay their captures, or all replay the bound program.
+        /// Runs the captured replay and returns when it is complete, as executor::replay does. Either all ranks of a
+        /// group replay their captures, or all replay the bound order.
         [[nodiscard]] std::optional<run_failure> replay() { return rank_->replay(*this); }
 
     private:
@@ -92,10 +100,11 @@ public:
         stream_rank* rank_ = nullptr;
         owned<typename A::graph_type, &A::end_graph> graph_;
         typename queue_type::host_calls calls_;
-        std::vector<std::size_t> collectives_;  // by channel
+        std::vector<std::size_t> collectives_;  // how many there are in each channel
     };
-    /// Captures a replay. All ranks of the participating groups call it. Amounts that the step measures, and numbers
-    /// that the host reads, cannot be captured; the refusal does not end the run.
+    /// Captures a replay, which is not run. All ranks of the participating groups call it. Returns the capture, or the
+    /// failure. Amounts that the step measures, and numbers that the host reads, cannot be captured; such a refusal
+    /// does not end the run.
     template <class Executor>
     [[nodiscard]] expected<capture_type, run_failure> capture(Executor& bound) {
         capture_type made;
@@ -105,7 +114,7 @@ public:
         const bool began = run_.did(A::begin_capture(stream()));
         if (began && fork()) failure = bound.replay();
         else failure = finish();
-        // Forked streams must be joined, and a begun capture must end, even if it is discarded.
+        // The streams that the capture has spread to must be joined, and the capture must end, even if it is discarded.
         if (!run_.failed()) join_lanes();
         if (began) {
             const call_result ended = A::end_capture(made.graph_.slot(), stream());
@@ -134,8 +143,8 @@ protected:
     ~stream_rank() { base::channels().clear(); }
 
     [[nodiscard]] stream_run<A>& run() noexcept { return run_; }
-    /// After a failure: waits until streams are done, so that nothing uses memory that the caller will free. All
-    /// communicators are aborted, so only kernels can take long; the wait ends at the deadline.
+    /// Waits after a failure until the streams are done, so that nothing uses memory that the caller will free. All
+    /// communicators are aborted by then, so only kernels can take long; the wait ends after the deadline.
     void drain() {
         const auto end = std::chrono::steady_clock::now() + run_.deadline();
         for_all_queues([&](auto& q) {
@@ -154,17 +163,18 @@ private:
         return base::for_all_channels(f) && f(compute_);
     }
 
-    /// Orders the streams of channels after the work in the stream of kernels, or that stream after all of them.
+    /// Orders the streams of all channels after the work in the stream of kernels. This spreads a capture to them.
     bool fork() {
         event_type& e = compute_.end();
         return compute_.record(e) && base::for_all_channels([&](communicator_type& c) { return c.wait(e); });
     }
+    /// Orders the stream of kernels after the work in the streams of all channels.
     bool join_lanes() {
         return base::for_all_channels(
             [&](communicator_type& c) { return c.record(c.end()) && compute_.wait(c.end()); });
     }
 
-    /// Waits until all streams are done, collective by collective.
+    /// Waits until all streams are done. It awaits each collective by itself, so the deadline applies to each of them.
     void await_lanes() {
         const bool done = for_all_queues([](auto& q) { return q.record(q.end()); }) &&
                           base::for_all_channels([&](communicator_type& c) {
@@ -175,11 +185,13 @@ private:
                           for_all_queues([&](auto& q) { return await(q.end(), q.site()); });
         if (done) run_.poll();  // the last kernel may have thrown
     }
+    /// Waits until an event that belongs to this site is reached. Returns whether the run continues.
     bool await(const event_type& e, const lane_site& at) {
         return run_.await([&] { return A::query(e.get()); }, at, [&](const char* call) { give_up(call); });
     }
 
-    /// Ends the run because something takes too long: a collective that the device has begun, if there is one.
+    /// Ends the run because `call` has not become done before the deadline. The failure names the first collective that
+    /// the device has begun and not completed, if there is one, and lists all lanes that are not done.
     void give_up(const char* call) {
         run_failure f = compute_.site().failure(run_failure::reason::timeout, rank());
         if (!A::query(compute_.end().get()).done()) f.waiting.push_back(compute_.site().waiting(rank()));
@@ -197,8 +209,8 @@ private:
         run_.fail(std::move(f));
     }
 
-    /// Launches a captured graph and waits for it. Its collectives count like those of a replay. The progress within
-    /// the graph is unknown, so a failure names the first group that takes part.
+    /// Launches a captured graph and waits for it. Its collectives are counted like those of a replay. The progress
+    /// within the graph is unknown, so a failure names the first group that takes part.
     [[nodiscard]] std::optional<run_failure> replay(capture_type& captured) {
         begin();
         lane_site at;

@@ -1,5 +1,5 @@
 // The state that the lanes of a rank share if they are streams: its failure, its current mode, and how it waits. One
-// thread puts everything and polls everything, so that no call is in progress when communicators must be aborted.
+// thread makes all calls and polls all communicators, so no other thread is inside a call when they must be aborted.
 #ifndef STRETTO_BACKEND_DETAIL_STREAMS_STREAM_RUN_HPP
 #define STRETTO_BACKEND_DETAIL_STREAMS_STREAM_RUN_HPP
 
@@ -20,35 +20,36 @@
 
 namespace stretto::detail {
 
-/// A communicator and its current operation. The lane of kernels has no communicator, so its handle is null.
+/// A communicator and the site of its last operation. The lane of kernels has no communicator, so its handle is null.
 template <class A>
 struct stream_comm {
     typename A::comm_type handle = {};
     lane_site at = {};
 };
 
-/// The state of one rank. Only the thread of the rank calls it, except that functions in streams may call `threw` and
-/// `failed`. `A` has stream_calls and polled_communicator_calls.
+/// The state of one rank. Only the thread of the rank uses it, except that functions that streams call may use `threw`
+/// and `failed`. `A` models stream_calls and polled_communicator_calls.
 template <class A>
 class stream_run {
 public:
     enum class form : std::uint8_t {
-        replay,   ///< everything is put into streams
-        compare,  ///< only compares the operations of the ranks
-        capture   ///< everything is put into streams, which record it
+        replay,   ///< work is put into streams
+        compare,  ///< ranks compare their operations, and nothing else is put into streams
+        capture   ///< work is put into streams, which record it and do not run it
     };
     using comm = stream_comm<A>;
 
-    /// No wait for a single operation is longer than the deadline.
+    /// Makes the state of a rank on which no wait for a single operation is longer than the deadline.
     stream_run(rank_id rank, std::chrono::milliseconds deadline) : rank_(rank), deadline_(deadline) {}
 
     form now = form::replay;
-    std::vector<comm*> comms = {};            ///< those that live
-    std::optional<run_failure> refused = {};  ///< why this capture is impossible; it does not end the run
+    std::vector<comm*> comms = {};            ///< the communicators that exist; they are polled, and aborted on failure
+    std::optional<run_failure> refused = {};  ///< why the current capture is impossible; it does not end the run
 
     [[nodiscard]] rank_id rank() const noexcept { return rank_; }
     [[nodiscard]] std::chrono::milliseconds deadline() const noexcept { return deadline_; }
     [[nodiscard]] bool failed() const { return first_.is_there(); }
+    /// Returns whether the current replay or capture continues.
     [[nodiscard]] bool goes_on() const { return !failed() && !refused; }
     [[nodiscard]] std::optional<run_failure> failure() const { return first_.get(); }
 
@@ -67,18 +68,18 @@ public:
     void fail(run_failure::reason why, const lane_site& at, std::string detail) {
         fail(at.failure(why, rank_, std::move(detail)));
     }
-    /// Whether a call has not failed; if it has, the run is given up. It may be in progress.
+    /// Gives the run up if a call has failed. Returns whether the run continues; the call may be in progress.
     bool did(call_result r, const lane_site& at = {}) {
         if (r.failed()) fail(run_failure::reason::call_failed, at, std::string(r.call) + ": " + r.text + at.words());
         return !failed();
     }
-    /// Like the function above, for a call on a communicator; if the call is in progress, waits until it is not.
+    /// Does the same for a call on a communicator, and if the call is in progress, waits until it is done.
     bool did(call_result r, const comm& c) {
         if (!did(r, c.at)) return false;
         const auto state = [&] { return A::is_null(c.handle) ? call_result{} : A::state(c.handle).of(r.call); };
         return r.done() || await(state, c.at);
     }
-    /// Like the function above, for a call `writer(handle)` that creates an object, which `to` then owns.
+    /// Makes a call `writer(handle)` that creates an object, which `to` then owns. Returns whether the run continues.
     template <class T, auto End, class Writer>
     bool make(owned<T, End>& to, Writer writer, const lane_site& at = {}) {
         const call_result r = writer(to.slot());
@@ -86,8 +87,9 @@ public:
         return did(r, at);
     }
 
-    /// Waits until the call `query()` is done, or has failed, while all communicators are polled. A wait beyond the
-    /// deadline calls `late(name of the call)`, which ends the run.
+    /// Calls `query()` until the result is done, and polls all communicators meanwhile. Returns true then, or false
+    /// once the run has failed. If it takes longer than the deadline, it calls `late(name of the call)`, which ends the
+    /// run.
     template <class Query, class Late>
     bool await(Query query, const lane_site& at, Late late) {
         const auto end = std::chrono::steady_clock::now() + deadline_;
@@ -107,15 +109,15 @@ public:
         });
     }
 
-    /// Whether no kernel has thrown, and no communicator has failed. A throwing kernel cannot end the run itself,
-    /// because only this thread may abort communicators.
+    /// Gives the run up if a kernel has thrown or a communicator has failed. Returns whether the run continues. A
+    /// kernel that throws in a stream cannot end the run itself, because only this thread may abort communicators.
     bool poll() {
         if (thrown_.is_there()) fail(*thrown_.get());
         for (std::size_t k = 0; k < comms.size(); ++k)
             if (!did(A::state(comms[k]->handle), comms[k]->at)) return false;
         return !failed();
     }
-    /// Reports that a kernel has thrown. Any thread may call it.
+    /// Notes that a kernel has thrown, for the next `poll`. Any thread may call it.
     void threw(task_id t, std::string what) {
         thrown_.keep(lane_site{.task = t}.failure(run_failure::reason::kernel_threw, rank_, std::move(what)));
     }
@@ -123,7 +125,7 @@ public:
 private:
     rank_id rank_;
     std::chrono::milliseconds deadline_;
-    first_failure first_, thrown_;
+    first_failure first_, thrown_;  // the failure of the run, and the first kernel that has thrown
 };
 
 }  // namespace stretto::detail

@@ -1,4 +1,5 @@
-// Reductions among ranks on the host: in the order of ranks, so that the result is the same in every run.
+// Reductions among ranks on the host. The parts of the members are folded in the order of the group, so the result has
+// the same bits in every run, whichever member computes it.
 #ifndef STRETTO_BACKEND_DETAIL_THREADS_HOST_FOLD_HPP
 #define STRETTO_BACKEND_DETAIL_THREADS_HOST_FOLD_HPP
 
@@ -12,7 +13,8 @@
 
 namespace stretto::detail {
 
-/// Whether fold_into supports the reduction: integers and reals of 32 and 64 bits, but no average of integers.
+/// Returns whether fold_into supports the reduction. It supports integers and reals of 32 and 64 bits, except averages
+/// of integers. All functions below require a supported one.
 [[nodiscard]] constexpr bool can_fold(element_type element, reduction_kind reduction) noexcept {
     const bool real = element == element_type::f32 || element == element_type::f64;
     if (!real && element != element_type::i32 && element != element_type::i64) return false;
@@ -47,8 +49,8 @@ struct fold_number<std::int64_t> {
     using type = std::uint64_t;
 };
 
-/// fold_into for one type of elements. If two maxima or minima are equal, the one at `into` is kept, so that the order
-/// of ranks decides, as it does for all reductions.
+/// Does what fold_into does, for one type of elements. If neither of two elements is less than the other, as with a
+/// NaN, the one at `into` is kept as the maximum or minimum, so the order of members decides, as for all reductions.
 template <class T>
 void fold_as(reduction_kind reduction, std::byte* into, const std::byte* from, std::size_t size) {
     using number = typename fold_number<T>::type;
@@ -64,7 +66,7 @@ void fold_as(reduction_kind reduction, std::byte* into, const std::byte* from, s
     }
 }
 
-/// Folds `size` bytes of elements at `from` into those at `into`; for an average, it only forms the sum.
+/// Folds the elements in `size` bytes at `from` into those at `into`; for an average, it only forms the sums.
 inline void fold_into(element_type element, reduction_kind reduction, std::byte* into, const std::byte* from,
                       std::size_t size) {
     if (element == element_type::f32) return fold_as<float>(reduction, into, from, size);
@@ -73,15 +75,16 @@ inline void fold_into(element_type element, reduction_kind reduction, std::byte*
     fold_as<std::int64_t>(reduction, into, from, size);
 }
 
-/// Turns sums over `ranks` ranks into averages.
+/// Turns the sums in `size` bytes, over `ranks` ranks, into averages.
 inline void divide_sums(element_type element, std::byte* sums, std::size_t size, std::size_t ranks) {
     if (element == element_type::f32)
         fold_elements<float>(sums, sums, size, [&](float a, float) { return a / static_cast<float>(ranks); });
     else fold_elements<double>(sums, sums, size, [&](double a, double) { return a / static_cast<double>(ranks); });
 }
 
-/// Folds `size` bytes of each of `members` parts, the k-th of which is at `part(k)`, in the order of members. A part
-/// may be where the result is to be: sums are formed beside it, block by block.
+/// Folds `size` bytes of each of `members` parts, the k-th of which is at `part(k)`, in the order of members, and
+/// writes the result to `to`. A part may be at `to`, because each block of the result is computed in a buffer. O(size *
+/// members).
 template <class Part>
 void fold_in_order(element_type element, reduction_kind reduction, std::byte* to, std::size_t size, std::size_t members,
                    Part part) {

@@ -1,4 +1,4 @@
-// The compute lane of a rank on the host.
+// The compute lane of a rank whose lanes are threads, used by the host and MPI backends.
 #ifndef STRETTO_BACKEND_DETAIL_THREADS_HOST_LANE_HPP
 #define STRETTO_BACKEND_DETAIL_THREADS_HOST_LANE_HPP
 
@@ -24,31 +24,31 @@ public:
 
     host_lane(host_run& run, rank_id rank) : run_(run), rank_(rank) {}
 
-    /// Returns when the event has been reached as often as it has been put into queues, or false if the run was given
-    /// up. The station says meanwhile what is waited for, so that a watchdog can name it.
+    /// Returns true when the event has been reached as often as it has been put into queues, or false if the run is
+    /// given up. Meanwhile the station says what the lane waits for, so that a watchdog can name it.
     bool wait(event_type& e) {
         if (run_.is_timed() && blocked_since_ == 0) blocked_since_ = host_now();
         station_.event.store(&e, std::memory_order_release);
         return e.done.await(e.recorded, station_);
     }
-    /// The event is reached immediately, because everything that was put before has run. The event stores the task, so
-    /// that a failure can name the task for which another lane waits in vain.
+    /// Marks the event as reached, because everything that was put before has run. The event stores the task, so that a
+    /// failure can name the task for which another lane waits in vain.
     bool record(event_type& e) {
         e.task.store(station_.task.load(std::memory_order_relaxed), std::memory_order_relaxed);
         ++e.recorded;
         e.done.advance();
         return true;
     }
-    /// Skips a task without work. Only the station records it.
+    /// Skips a task without work. Only the station and, in a timed run, the times record it.
     bool pass(task_id t) {
         station_.task.store(t, std::memory_order_relaxed);
         if (run_.is_timed() && blocked_since_ != 0) note(t, blocked_since_);
         return true;
     }
-    /// Returns immediately, because nothing is in flight on this lane between two verbs.
+    /// Returns at once, because no work of this lane is in progress between two verbs.
     bool settle() { return !run_.failed(); }
-    /// Runs a kernel. If it throws, the run is given up with its words: the other ranks would wait for this one
-    /// forever. Returns whether to go on.
+    /// Runs a kernel. If it throws, the run is given up with its message, because the other ranks would wait for this
+    /// one forever. Returns whether the run continues.
     template <class Kernel>
         requires std::invocable<Kernel&>
     bool launch(task_id t, Kernel& kernel) {
@@ -61,11 +61,12 @@ public:
         return false;
     }
     [[nodiscard]] host_station& station() noexcept { return station_; }
-    /// When kernels and waits have begun and ended since the last call of forget_times(), if the run is timed.
+    /// Returns when kernels and waits have begun and ended since the last call of forget_times(), if the run is timed.
     [[nodiscard]] const std::vector<measured_span>& times() const noexcept { return times_; }
     void forget_times() { times_.clear(); }
 
 private:
+    /// Records that a task has been active from `since` until now.
     void note(task_id t, std::int64_t since) {
         times_.push_back({t, {since}, {host_now()}});
         blocked_since_ = 0;

@@ -1,4 +1,5 @@
-// A count for which threads wait, by spinning and then sleeping, and a record of what a thread waits for.
+// A count for which threads wait, first by spinning and then by sleeping. While a thread sleeps, it states in a station
+// what it waits for.
 #ifndef STRETTO_BACKEND_DETAIL_THREADS_HOST_WORD_HPP
 #define STRETTO_BACKEND_DETAIL_THREADS_HOST_WORD_HPP
 
@@ -11,7 +12,7 @@
 
 namespace stretto::detail {
 
-/// The current time in nanoseconds since an epoch that all threads of the process share. It is monotonic.
+/// Returns the current time in nanoseconds since an epoch that all threads of the process share. It is monotonic.
 [[nodiscard]] inline std::int64_t host_now() {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
         .count();
@@ -21,19 +22,19 @@ struct host_event;
 
 /// What the thread of a lane is doing, so that a watchdog can report why it makes no progress. Only that thread writes.
 struct host_station {
-    std::atomic<std::int64_t> since = 0;  ///< when it began to wait; 0 while it does not wait
-    std::atomic<task_id> task = no_task;  ///< the current task
-    /// The event for which it waits, if any. Stores release and loads acquire, because a reader accesses the event,
-    /// which another thread has made.
+    std::atomic<std::int64_t> since = 0;  ///< the host_now() at which it began to wait; 0 while it does not wait
+    std::atomic<task_id> task = no_task;  ///< the task that it has begun last
+    /// The event for which it waits or has waited last, or null. Stores of an event release and loads acquire, because
+    /// the reader accesses the event, which another thread has made.
     std::atomic<const host_event*> event = nullptr;
     std::atomic<bool> meeting = false;  ///< whether it waits for other members of its group
 };
 
-/// A count that only grows, modulo 2^31, until it is closed. Waiting for a count of a closed word fails immediately.
+/// A count that only grows, modulo 2^31, until it is closed. All waits for a closed word fail at once.
 class host_word {
 public:
     /// Returns true when the count has reached `target`, or false when the word is closed. Precondition: the count is
-    /// at most 2^30 from `target`.
+    /// less than 2^30 away from `target`.
     bool await(std::uint32_t target, host_station& station) {
         // A kernel or a copy often ends within a microsecond; a system call takes longer than that.
         std::uint32_t bits = bits_.load(std::memory_order_acquire);
@@ -54,7 +55,7 @@ public:
         bits_.fetch_add(2, std::memory_order_acq_rel);
         bits_.notify_all();
     }
-    /// Makes all current and later waits return false. It is permanent, because a run that was given up is over.
+    /// Makes all current and later waits return false. It cannot be undone, because a run that was given up is over.
     void close() {
         bits_.fetch_or(closed, std::memory_order_acq_rel);
         bits_.notify_all();
@@ -63,18 +64,19 @@ public:
 
 private:
     static constexpr std::uint32_t closed = 1;
-    /// Whether there is nothing to wait for: the distance to the target, modulo 2^31, is not negative.
+    /// Returns whether there is nothing to wait for. The count has reached the target if their difference modulo 2^31
+    /// is in the lower half.
     [[nodiscard]] static bool settled(std::uint32_t bits, std::uint32_t target) {
         return (bits & closed) != 0 || (((bits >> 1) - target) & 0x7fffffffu) < 0x40000000u;
     }
-    std::atomic<std::uint32_t> bits_ = 0;  // twice the count, and whether it is closed
+    std::atomic<std::uint32_t> bits_ = 0;  // twice the count, plus one if it is closed
 };
 
 /// An event in a lane. It has its own cache line, because the threads of two lanes access it.
 struct alignas(64) host_event {
     host_word done;                       ///< how often it has been reached
-    std::uint32_t recorded = 0;           ///< how often it has been put into a queue; only the putting thread uses it
-    std::atomic<task_id> task = no_task;  ///< the task after which it is recorded
+    std::uint32_t recorded = 0;           ///< how often its record was put; only the putting thread uses it
+    std::atomic<task_id> task = no_task;  ///< the task after which it was recorded last
 };
 
 }  // namespace stretto::detail

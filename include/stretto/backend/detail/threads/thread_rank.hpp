@@ -1,4 +1,4 @@
-// One rank whose lanes are threads of this process: what a backend of such ranks hands to the executor.
+// A rank whose lanes are threads of this process. The ranks of host_world and mpi_world are such backends.
 #ifndef STRETTO_BACKEND_DETAIL_THREADS_THREAD_RANK_HPP
 #define STRETTO_BACKEND_DETAIL_THREADS_THREAD_RANK_HPP
 
@@ -27,8 +27,9 @@ struct host_release {
     void operator()(std::byte* memory) const noexcept { ::operator delete(memory, alignment); }
 };
 
-/// The backend to which the program of a rank binds orders. Only the thread of the rank uses it. `Run` is a host_run
-/// that says how a run ends: `settle()` returns the failure when nothing uses the memory of this rank any more.
+/// The backend to which the program of a rank binds orders. Only the thread of the rank uses it. `Group` performs
+/// collectives, see verb_channel. `Run` is a host_run or derives from it: after a failure, its `settle()` returns the
+/// failure when nothing uses the memory of this rank any more.
 template <class Group, class Run>
 class thread_rank : public rank_lanes<thread_rank<Group, Run>, verb_channel<Group>, host_event> {
     using base = rank_lanes<thread_rank<Group, Run>, verb_channel<Group>, host_event>;
@@ -42,13 +43,14 @@ public:
 
     [[nodiscard]] rank_id rank() const noexcept { return rank_; }
     [[nodiscard]] queue_type& compute() noexcept { return compute_; }
-    /// A failure of the run closes them, so that no lane sleeps on one for ever.
+    /// Makes n events. A failure of the run closes them, so that no lane sleeps on one forever.
     [[nodiscard]] event_type* make_events(std::size_t n) {
         event_type* const made = base::add_events(n);
         for (std::size_t k = 0; k < n; ++k) run_.enter(made[k].done);
         return made;
     }
-    /// Returns nothing if there is not enough memory, which is not a failure of the run.
+    /// Allocates an arena. Returns nothing if there is not enough memory, which is not a failure of the run.
+    /// Precondition: `alignment` is a power of two.
     [[nodiscard]] std::optional<arena_type> make_arena(bytes size, std::size_t alignment) {
         const auto count = static_cast<std::size_t>(size.count);
         void* const memory = ::operator new(count == 0 ? 1 : count, std::align_val_t(alignment), std::nothrow);
@@ -56,7 +58,8 @@ public:
         return arena_type(static_cast<std::byte*>(memory), count, {std::align_val_t(alignment)});
     }
     void begin() {}
-    /// Kernels have run when they were launched; the channels may still be at work.
+    /// Returns when all channels have done what was put into them, or after a failure when nothing uses the memory of
+    /// this rank. Kernels have run by then, because a launch returns after its kernel.
     [[nodiscard]] std::optional<run_failure> finish() {
         compute_.station().event.store(nullptr, std::memory_order_relaxed);
         base::for_all_channels([&](auto& channel) { return channel.finish(compute_.station()); });
@@ -64,9 +67,9 @@ public:
         if (!run_.failed()) return {};
         return run_.settle();
     }
-    /// When the tasks of all replays so far have begun and ended here, by the clock of this machine, if the run is
-    /// timed: kernels, collectives from when this rank takes part, and waits from when the lane reaches them. Replays
-    /// are numbered from 0 as steps.
+    /// Returns when the tasks of all replays so far have begun and ended here, by the clock of this machine, if the run
+    /// is timed: kernels, collectives from when this rank takes part, and waits from when the lane reaches them.
+    /// Replays in which any task was recorded are numbered from 0 as steps.
     [[nodiscard]] const std::vector<measured_span>& times() const noexcept { return times_; }
 
 private:

@@ -1,5 +1,5 @@
-// The communicator of one rank whose processor performs collectives itself: a thread that performs them in the order in
-// which they are launched.
+// The communicator of a rank for which a thread performs collectives, in the order in which they are launched. The host
+// and MPI backends use it; they differ in how their groups perform a collective.
 #ifndef STRETTO_BACKEND_DETAIL_THREADS_VERB_CHANNEL_HPP
 #define STRETTO_BACKEND_DETAIL_THREADS_VERB_CHANNEL_HPP
 
@@ -18,9 +18,10 @@
 
 namespace stretto::detail {
 
-/// One thread puts verbs into a ring, and the channel's thread executes them. A replay ends when the ring is empty, and
-/// has no more verbs than were reserved, so the ring cannot overflow. `Group::perform(operation, place, station)`
-/// performs an operation together with the other members and returns whether the run continues.
+/// One thread puts verbs into a list, and the channel's thread executes them. The list is filled from its beginning in
+/// every replay. A replay ends when all verbs are done, and puts no more verbs than were reserved, so the list cannot
+/// overflow. `Group::perform(operation, place, station)` performs an operation together with the other members and
+/// returns whether it is complete.
 template <class Group>
 class verb_channel {
 public:
@@ -39,48 +40,50 @@ public:
         thread_.join();
     }
 
-    // The verbs of a queue. They return immediately, without waiting for the channel; false means that the run was
-    // given up, so that the lane stops too. Only one thread may put verbs.
+    // These are the verbs of a queue. They return at once, without waiting for the channel; false means that the run
+    // was given up. Only one thread may put verbs.
     bool wait(event_type& e) { return put({verb::form::wait, e.recorded, &e, nullptr, no_task}); }
     bool record(event_type& e) {
         e.task.store(last_, std::memory_order_relaxed);
         ++e.recorded;
         return put({verb::form::record, 0, &e, nullptr, no_task});
     }
-    /// Precondition: the operation keeps its address until the replay is finished.
+    /// Puts a collective. Precondition: the operation keeps its address until the replay is finished.
     bool launch(const collective_operation& o) {
         last_ = o.task;
         return put({verb::form::launch, 0, nullptr, &o, o.task});
     }
-    /// Precondition: nothing is in the ring.
+    /// Makes room for this many verbs in one replay. Precondition: everything that was put is done.
     void reserve(std::size_t verbs) {
         if (verbs > ring_.size()) ring_.resize(verbs);
         if (run_.is_timed()) times_.reserve(verbs);
     }
-    /// Whether members can perform the operation: its reduction must be one that can_fold() accepts.
+    /// Returns whether members can perform the operation: its reduction must be one that can_fold() accepts.
     [[nodiscard]] bool can(const collective_operation& o) const {
         return !reduces(o.kind) || can_fold(o.element, o.reduction);
     }
     [[nodiscard]] std::size_t size() const noexcept { return group_.size(); }
     [[nodiscard]] std::size_t place() const noexcept { return place_; }
 
-    /// Returns when everything that was put is done, or false if the run was given up.
+    /// Returns true when everything that was put is done, or false if the run is given up. Meanwhile `waiter`, the
+    /// station of the calling lane, names the last collective.
     bool finish(host_station& waiter) {
         waiter.task.store(last_, std::memory_order_relaxed);
         if (!done_.await(puts_, waiter)) return false;
-        from_ = puts_;  // the channel's thread reads it, and waits for the next verb now
+        from_ = puts_;  // the channel's thread reads it only after the next put
         return true;
     }
+    /// Returns the station of the channel's thread.
     [[nodiscard]] const host_station& station() const noexcept { return station_; }
     [[nodiscard]] const Group& group() const noexcept { return group_; }
-    /// The time spans in which this member took part in collectives since the last call of forget_times(), if the run
-    /// is timed. Precondition: the ring is empty.
+    /// Returns the time spans in which this member took part in collectives since the last call of forget_times(), if
+    /// the run is timed. Precondition, also of forget_times(): everything that was put is done.
     [[nodiscard]] const std::vector<measured_span>& times() const noexcept { return times_; }
     void forget_times() { times_.clear(); }
 
 private:
-    /// A command to the channel's thread. A wait has a target, because the event may be put again before the channel
-    /// reaches the wait.
+    /// A command to the channel's thread. A wait has a target, the count that its event must reach, because the event
+    /// may be recorded again before the channel reaches the wait.
     struct verb {
         enum class form : std::uint8_t {
             wait,
@@ -93,9 +96,9 @@ private:
         task_id task = no_task;
     };
 
-    /// The write to the ring is seen by the channel's thread because it comes before the count that the thread awaits.
+    /// Puts a verb. The channel's thread sees it, because it is written before the count that the thread awaits.
     bool put(verb v) {
-        // After a failure no verbs are executed, so the ring would never become empty again.
+        // After a failure no verbs are executed, so the list would overflow.
         if (run_.failed()) return false;
         ring_[puts_ - from_] = v;
         ++puts_;
@@ -108,13 +111,13 @@ private:
         std::uint32_t taken = 0;
         host_station idle;  // waiting for work is no reason to give up
         while (put_.await(taken + 1, idle)) {
-            // The ring starts again from its beginning after each replay, when it is empty.
+            // `from_` counts the verbs of earlier replays.
             if (!perform(ring_[taken - from_])) return;
             ++taken;
             done_.advance();
         }
     }
-    /// Executes a verb, and returns whether to continue. Only a watchdog reads the station.
+    /// Executes a verb, and returns whether the run continues. The station states what it waits for.
     bool perform(const verb& v) {
         switch (v.what) {
             case verb::form::wait:
@@ -138,10 +141,10 @@ private:
     Group& group_;
     std::size_t place_;
     std::vector<measured_span> times_;
-    std::vector<verb> ring_;
+    std::vector<verb> ring_;  // the verbs of the current replay
     task_id last_ = no_task;
-    std::uint32_t puts_ = 0, from_ = 0;  // written by the thread that puts
-    host_word put_, done_;
+    std::uint32_t puts_ = 0, from_ = 0;  // verbs put so far, and in earlier replays; written by the thread that puts
+    host_word put_, done_;               // how many verbs have been put, and how many are done
     host_station station_;
     std::thread thread_;
 };

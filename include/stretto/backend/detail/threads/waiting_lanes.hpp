@@ -1,4 +1,5 @@
-// Finds which lane of a rank of threads waits for what, to be listed in the failure.
+// Finds which lanes of a rank wait, and for what, to be listed in a failure. A watchdog calls it for ranks whose lanes
+// are threads, while these may continue.
 #ifndef STRETTO_BACKEND_DETAIL_THREADS_WAITING_LANES_HPP
 #define STRETTO_BACKEND_DETAIL_THREADS_WAITING_LANES_HPP
 
@@ -12,22 +13,22 @@
 
 namespace stretto::detail {
 
-/// Whether a lane has waited for longer than `longest` nanoseconds.
+/// Returns whether a lane has waited for longer than `longest` nanoseconds by the time `now`.
 [[nodiscard]] inline bool overdue(const host_station& s, std::int64_t now, std::int64_t longest) {
     const std::int64_t since = s.since.load(std::memory_order_relaxed);
     return since != 0 && now - since > longest;
 }
 
-/// Whether a channel waits for other members of its group.
+/// Returns whether a channel waits for other members of its group.
 template <class Channel>
 [[nodiscard]] bool waits_for_members(const Channel& channel) {
     return channel.station().meeting.load(std::memory_order_relaxed) &&
            channel.station().since.load(std::memory_order_relaxed) != 0;
 }
 
-/// Adds the waiting lanes among the compute lane and the channels of a rank; the channels are pointers by group, some
-/// of which are null. A lane may continue while it is read, so the values may be from different moments. They only
-/// appear in messages: `overdue` decides whether to give up.
+/// Adds the waiting lanes among the compute lane and the channels of a rank to `all`; the channels are pointers by
+/// group, some of which are null. A lane may continue while it is read, so its values may be from different moments.
+/// They are for messages; `overdue` decides whether a lane has waited too long.
 template <class Channels>
 void add_waiting_lanes(rank_id rank, const host_station& compute, const Channels& channels,
                        std::vector<waiting_lane>& all) {
@@ -54,8 +55,8 @@ void add_waiting_lanes(rank_id rank, const host_station& compute, const Channels
     }
 }
 
-/// Attributes the failure to the first collective in which a member is missing, because other lanes wait until that one
-/// ends; if no member is missing, to the first collective in which a lane waits.
+/// Attributes a failure without a group to the first of its waiting collectives in which a member is missing, because
+/// other lanes may wait until that one ends; if no member is missing, to the first waiting collective.
 inline void name_missing(run_failure& failure) {
     for (const bool missing : {true, false})
         for (const waiting_lane& w : failure.waiting) {

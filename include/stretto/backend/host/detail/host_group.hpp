@@ -1,4 +1,6 @@
-// A communicator among threads: its members synchronize, compare their operations, and move bytes.
+// A communicator among threads. Its members meet, compare their operations, copy what they receive directly from the
+// memory of its senders, and meet again. The meetings are the only synchronization: a word counts the arrivals of all
+// members.
 #ifndef STRETTO_BACKEND_HOST_DETAIL_HOST_GROUP_HPP
 #define STRETTO_BACKEND_HOST_DETAIL_HOST_GROUP_HPP
 
@@ -25,9 +27,9 @@
 
 namespace stretto::detail {
 
-/// Members arrive at every operation, each in its own thread, and an operation begins when all have arrived. It ends
-/// for a member when all others have its data, so that the data may be overwritten. Bytes are copied directly from the
-/// memory of the sender to that of the receiver. Nothing is allocated after construction, unless the run is given up.
+/// All members of one group. Each performs operations in a thread of its own. An operation begins when all members have
+/// arrived at it, and ends for a member when all others have its data, so that the data may be overwritten. Nothing is
+/// allocated after construction, unless the run is given up.
 class host_group {
 public:
     host_group(host_run& run, const process_group& g, host_link link)
@@ -46,11 +48,12 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return ranks_.size(); }
     [[nodiscard]] group_id id() const noexcept { return id_; }
 
-    /// Performs an operation as member `place`. Returns whether it is complete; not if the run was given up.
+    /// Performs an operation as member `place`. Returns whether it is complete, which it is not if the run is given up.
+    /// The station states whether the member waits for others.
     bool perform(const collective_operation& o, std::size_t place, host_station& station) {
         member& me = members_[place];
         {
-            // The operation belongs to a program that may be destroyed once its rank has received a failure.
+            // After a failure, the program of this rank may already have destroyed the operation.
             const host_run::reading reading(run_);
             if (!reading.may_read()) return false;
             me.operation = &o;
@@ -62,7 +65,7 @@ public:
             }
         }
         if (!meet(me, station)) return false;
-        // From here to the next meeting no member changes its published state.
+        // From here to the next meeting no member changes what it has published.
         bool in_shares = false;
         std::int64_t arrival = 0;
         {
@@ -73,9 +76,9 @@ public:
             for (std::size_t k = 0; k < size(); ++k) arrival = std::max(arrival, members_[k].came);
             arrival += link_.duration(bytes_on_link(o, size(), place, me.send_sizes, me.receive_sizes)).count;
         }
-        // If members reduce shares, each fetches the shares of the others once all are reduced.
+        // In an all-reduce, each member fetches the shares of the others once all shares are reduced.
         if (in_shares) {
-            if (!meet(me, station)) return false;  // every member has reduced its share
+            if (!meet(me, station)) return false;
             const host_run::reading reading(run_);
             if (!reading.may_read()) return false;
             gather_shares(o, place);
@@ -83,14 +86,14 @@ public:
         // The emulated duration includes the time that the copies took.
         if (const std::int64_t left = link_.is_emulated() ? arrival - host_now() : 0; left > 0)
             std::this_thread::sleep_for(std::chrono::nanoseconds(left));
-        return meet(me, station);  // from now on no member reads the data of another
+        return meet(me, station);  // after this no member reads the data of another
     }
 
-    /// How many operations a member has begun.
+    /// Returns how many operations a member has begun.
     [[nodiscard]] std::uint32_t begun(std::size_t place) const {
         return members_[place].begun.load(std::memory_order_relaxed);
     }
-    /// Calls f(rank) for the ranks that have not begun the operation that the member has begun last.
+    /// Calls f(rank) for the members that have not begun the operation that member `place` has begun last.
     template <class F>
     void for_each_missing(std::size_t place, F f) const {
         const std::uint32_t mine = begun(place);
@@ -105,11 +108,11 @@ private:
         const collective_operation* operation = nullptr;
         std::vector<std::size_t> send_sizes, receive_sizes;  // of an all-to-all, in bytes
         std::int64_t came = 0;                               // the time of its arrival, by host_now()
-        std::uint32_t meetings = 0;
-        std::atomic<std::uint32_t> begun = 0;
+        std::uint32_t meetings = 0;                          // how many it has come to; only this member uses it
+        std::atomic<std::uint32_t> begun = 0;                // how many operations it has begun
     };
 
-    /// Waits until all members have arrived as often as this one.
+    /// Waits until all members have come to as many meetings as this one. Returns false if the run is given up.
     bool meet(member& me, host_station& station) {
         met_.advance();
         station.meeting.store(true, std::memory_order_relaxed);
@@ -118,7 +121,7 @@ private:
         return on;
     }
 
-    /// Whether all members perform the same operation. If not, the run is given up.
+    /// Returns whether all members perform the same operation. If not, the run is given up.
     bool compare(const collective_operation& o, std::size_t place) {
         auto wrong = first_difference(
             o, ranks_, [&](std::size_t k) -> const collective_operation& { return *members_[k].operation; },
@@ -131,8 +134,8 @@ private:
         run_.fail(lane_site{id_, begun(place) - 1, o.task}.failure(why, ranks_[place], std::move(detail)));
     }
 
-    /// This member fetches the data of the others: no member writes into the memory of another, so members need no
-    /// mutual order. For an all-reduce it reduces only its own share.
+    /// Fetches the data of the other members, and reduces them. No member writes into the memory of another, so members
+    /// need no order among themselves. For an all-reduce a member reduces only its own share.
     void move(const collective_operation& o, std::size_t place) const {
         const auto sent = [&](std::size_t k) { return members_[k].operation->send; };
         const auto copy = [](std::byte* to, const std::byte* from, std::size_t size) {
@@ -173,7 +176,7 @@ private:
         fold_in_order(o.element, o.reduction, to, size_of_share, size(),
                       [&](std::size_t k) { return members_[k].operation->send + from; });
     }
-    /// The second half of an all-reduce: fetches the shares that the others have reduced, to the same offsets.
+    /// Completes an all-reduce: fetches the shares that the others have reduced, to the same offsets.
     void gather_shares(const collective_operation& o, std::size_t place) const {
         for (std::size_t k = 0; k < size(); ++k) {
             const auto [from, to] = share_of(o, size(), k);

@@ -1,5 +1,5 @@
-// Includes the header of MPI without its C++ bindings, which were removed from the standard, and has what every use of
-// MPI needs: error texts, and types for byte ranges that exceed an int.
+// Includes the header of MPI without its C++ bindings, which were removed from the standard, and provides what every
+// use of MPI here needs: error texts, and datatypes for ranges of bytes whose size exceeds an int.
 #ifndef STRETTO_BACKEND_MPI_DETAIL_MPI_CALLS_HPP
 #define STRETTO_BACKEND_MPI_DETAIL_MPI_CALLS_HPP
 
@@ -21,7 +21,7 @@
 
 namespace stretto::detail {
 
-/// MPI's text for an error code. A code that MPI does not know is given as a number.
+/// Returns MPI's text for an error code. For a code that MPI does not know, the text contains the number.
 [[nodiscard]] inline std::string words_of_mpi_error(int code) {
     std::array<char, MPI_MAX_ERROR_STRING> text = {};
     int length = 0;
@@ -30,12 +30,13 @@ namespace stretto::detail {
     return {text.data(), static_cast<std::size_t>(length)};
 }
 
-/// An MPI datatype for the bytes [at, at + size), in blocks whose sizes fit an int. MPI frees it once no pending
-/// operation uses it.
+/// An MPI datatype for the bytes [at, at + size) of a buffer, in blocks of at most `largest_block` bytes. The
+/// destructor frees it; MPI keeps it until no pending operation uses it. Precondition: `largest_block` is from 1 to
+/// INT_MAX.
 class mpi_bytes_at {
 public:
     mpi_bytes_at(std::size_t at, std::size_t size, std::size_t largest_block) {
-        // The number of blocks must fit an int too: with the largest block this allows 2^62 bytes.
+        // The number of blocks must fit an int, too. Blocks of INT_MAX bytes allow sizes of almost 2^62 bytes.
         std::vector<int> lengths;
         std::vector<MPI_Aint> places;
         for (std::size_t done = 0; done < size;) {
@@ -50,7 +51,7 @@ public:
         if (code_ == MPI_SUCCESS) code_ = MPI_Type_commit(&type_.slot());
     }
     [[nodiscard]] MPI_Datatype type() const noexcept { return type_.get(); }
-    /// The error code of creating the type. Unless it is MPI_SUCCESS, there is no type.
+    /// Returns the error code of creating the type. Unless it is MPI_SUCCESS, the type must not be used.
     [[nodiscard]] int code() const noexcept { return code_; }
 
 private:

@@ -1,5 +1,8 @@
-// The thread of each process that watches: it looks for lanes that wait for too long, tells the other processes how far
-// this one comes, and agrees with them about the first failure.
+// The control thread of each process. It looks for lanes that wait for too long, tells the other processes how far this
+// one has come, and agrees with them on the first failure. It makes all calls of MPI on a communicator of its own,
+// whose messages are in mpi_message.hpp.
+//
+// Longer than 300 lines: the agreement is one protocol, and each of its steps relies on the others.
 #ifndef STRETTO_BACKEND_MPI_DETAIL_MPI_CONTROL_HPP
 #define STRETTO_BACKEND_MPI_DETAIL_MPI_CONTROL_HPP
 
@@ -27,20 +30,22 @@
 
 namespace stretto::detail {
 
-/// Rank 0 decides which failure was the first: that whose report reaches it first. If somebody waits in vain, it asks
-/// all others for whom they wait before it tells. A process that is gone cannot answer, so nobody waits for an answer
-/// for longer than `grace`.
+/// The control thread and its messages. Rank 0 decides which failure was the first: the one whose report reaches it
+/// first. If that failure is a lane that waits in vain, rank 0 asks all others which of their lanes wait before it
+/// sends them the failure. A process that is gone cannot answer, so none waits for an answer for longer than `grace`.
 class mpi_control {
 public:
+    /// What the thread watches, and how long it waits; see mpi_options.
     struct watch {
         std::chrono::nanoseconds deadline, grace;
-        /// What this process knows to be wrong by itself, if anything is: a lane that is overdue, or waits for a rank
-        /// that has left.
+        /// Returns a failure that this process can detect by itself: a lane that is overdue, or waits for a rank that
+        /// has left.
         std::function<std::optional<run_failure>()> look;
-        /// The lanes of this process that wait.
+        /// Returns the lanes of this process that wait.
         std::function<std::vector<waiting_lane>()> waiting;
     };
 
+    /// Starts the thread. No other thread may call MPI on `communicator` from now on.
     mpi_control(mpi_run& run, MPI_Comm communicator, int rank, int ranks, watch w)
         : run_(run), communicator_(communicator), rank_(rank), ranks_(ranks), watch_(std::move(w)) {
         answered_.resize(static_cast<std::size_t>(ranks));
@@ -48,8 +53,8 @@ public:
     }
     mpi_control(const mpi_control&) = delete;
     mpi_control& operator=(const mpi_control&) = delete;
-    /// Ends the thread. Returns when all processes have come here, and nothing is under way between them; after a
-    /// failure also when they have had their time.
+    /// Ends the thread. It returns when all processes have come here and no message between them is in flight, or,
+    /// after a failure, when the others have not come within `grace`.
     ~mpi_control() {
         {
             const std::lock_guard lock(mutex_);
@@ -59,7 +64,8 @@ public:
         thread_.join();
     }
 
-    /// Tells all others that the program of this process has returned, `failed` or not, from its run of that number.
+    /// Tells all others that the program of this process has returned from run number `runs`, and whether it has
+    /// failed.
     void leave(std::uint32_t runs, bool failed) {
         {
             const std::lock_guard lock(mutex_);
@@ -70,19 +76,20 @@ public:
 
 private:
     using clock = std::chrono::steady_clock;
-    /// How many runs a process has left, and whether the last of them has failed.
+    /// How many runs a process has left, and whether it has failed.
     struct progress {
         std::uint32_t runs = 0;
         bool failed = false;
     };
-    /// Under way until it has been received.
+    /// A message that is kept until it has been received.
     struct letter {
         std::string text;
         MPI_Request request = MPI_REQUEST_NULL;
     };
 
-    /// The loop of the thread, until all processes have finished. It sleeps between two checks. As long as no lane
-    /// waits for other processes, the checks are so rare that kernels are not affected.
+    /// The loop of the thread, which ends when all processes have finished. It sleeps between two rounds: for at most 5
+    /// ms, so that kernels are hardly affected, but only for 100 us while a thread waits here for other processes,
+    /// after a failure, and at the end.
     void work() {
         using std::chrono::milliseconds;
         const auto pause =
@@ -111,7 +118,7 @@ private:
         }
     }
 
-    /// Returns the failure, if there is one.
+    /// Returns a failure that this process detects, if there is one.
     [[nodiscard]] std::optional<run_failure> look() const {
         // Another process has failed, and rank 0 has not told the failure in time.
         if (failed_peer_ && clock::now() - failed_peer_->second > watch_.grace)
@@ -119,7 +126,7 @@ private:
         return watch_.look();
     }
 
-    // Takes the next step after a failure.
+    /// Takes the next step after a failure: reports it to rank 0, decides it there, or gives up waiting for the others.
     void after_failure() {
         const auto now = clock::now();
         if (!failed_at_) {
@@ -135,7 +142,8 @@ private:
             const bool complete = std::find(answered_.begin(), answered_.end(), char{0}) == answered_.end();
             if (!is_wait(*chosen_) || complete || now >= answers_due_) decide();
         }
-        // Once all processes agree and nothing is in flight, there is no reason to wait, even if the world lives on.
+        // If this process has the common failure, and none of its collectives is in progress, nothing needs to be given
+        // up, however long the world exists.
         if (now - *failed_at_ > watch_.grace && !run_.abandoned() && (!run_.agreed() || run_.is_read())) {
             if (rank_ != 0 && !run_.agreed()) {
                 run_failure alone = *run_.failure();
@@ -145,15 +153,16 @@ private:
             run_.give_up_waiting();
         }
     }
-    /// Whether the other processes must be asked for whom they wait before the failure can be sent to them.
+    /// Returns whether the other processes must be asked which of their lanes wait before a failure is sent to them.
     [[nodiscard]] static bool is_wait(const run_failure& f) {
         return f.why == run_failure::reason::timeout || f.why == run_failure::reason::rank_left;
     }
-    /// On rank 0: a process has failed. The first report is chosen; later ones only say which lanes wait there.
+    /// Takes the report of a process that has failed. The first report is chosen; later ones only say which lanes wait
+    /// there. Only rank 0 calls it, as the next three functions.
     void take_report(int from, run_failure report) {
         add_answer(from, report.waiting);
         if (chosen_) return;
-        add_answer(0, watch_.waiting());  // while its lanes still wait
+        add_answer(0, watch_.waiting());  // before the failure below releases them
         report.waiting.clear();
         chosen_ = std::move(report);
         run_.fail(*chosen_);
@@ -162,12 +171,12 @@ private:
         for (int r = 1; r < ranks_; ++r)
             if (answered_[static_cast<std::size_t>(r)] == 0) send(r, message_kind::question, {});
     }
-    /// On rank 0: adds the waiting lanes of another process, once for each process.
+    /// Adds the waiting lanes of a process, once for each process.
     void add_answer(int from, const std::vector<waiting_lane>& lanes) {
         if (std::exchange(answered_[static_cast<std::size_t>(from)], char{1})) return;
         answers_.insert(answers_.end(), lanes.begin(), lanes.end());
     }
-    /// On rank 0: sends all others the failure that they report. Lanes are sorted, so that the message does not depend
+    /// Sends all others the failure that every process reports. Lanes are sorted, so that the message does not depend
     /// on the order of answers.
     void decide() {
         std::sort(answers_.begin(), answers_.end(), [](const waiting_lane& a, const waiting_lane& b) {
@@ -182,8 +191,8 @@ private:
         run_.agree(*chosen_);
     }
 
-    /// A text that names the ranks that have not answered. In a transfer that all have begun no member is missing, so
-    /// this is the only way to learn which process has died.
+    /// Returns a text that names the ranks that have not answered. In a transfer that all members have begun no member
+    /// is missing, so this is the only hint at a process that has died.
     [[nodiscard]] std::string silent_ranks() const {
         std::string text;
         for (std::size_t r = 0; r < answered_.size(); ++r)
@@ -208,6 +217,7 @@ private:
             take(status.MPI_SOURCE, static_cast<message_kind>(status.MPI_TAG), text);
         }
     }
+    /// Acts on a message.
     void take(int from, message_kind kind, const std::string& text) {
         message_reader in(text);
         switch (kind) {
@@ -236,10 +246,11 @@ private:
                 break;
         }
     }
-    /// Sends the progress of this process to all others, so that they know for what they would wait in vain.
+    /// Sends the progress of this process to all others, so that they know for which collectives they would wait in
+    /// vain.
     void tell_progress(progress p) {
         last_runs_ = p.runs;
-        if (p.failed) run_.stop();  // what it has begun is all that it will
+        if (p.failed) run_.stop();  // from now on the numbers sent below are final
         for (int r = 0; r < ranks_; ++r) {
             message_writer out;
             out.progress(p.runs, p.failed, run_.begun_for(static_cast<rank_id>(r)));
@@ -250,13 +261,14 @@ private:
     void send(int to, message_kind kind, const std::string& text) {
         letter& l = letters_.emplace_back();
         l.text = text;
-        // A synchronous send is complete only when it has been received, so nothing is pending when all have finished.
+        // A synchronous send is complete only when it is being received, so no message is lost when all have finished.
         const int code = MPI_Issend(l.text.data(), static_cast<int>(l.text.size()), MPI_BYTE, to,
                                     static_cast<int>(kind), communicator_, &l.request);
         if (code != MPI_SUCCESS) letters_.pop_back();
     }
 
-    /// Whether all processes have finished and all their messages have been received.
+    /// Returns whether the thread may end: all processes have finished and all their messages have been received, or
+    /// the others are no longer awaited. Each process enters a barrier when its own messages have been received.
     bool is_over() {
         if (run_.abandoned()) return true;
         if (!over_at_) over_at_ = clock::now();
@@ -281,12 +293,12 @@ private:
     std::condition_variable wake_;
     std::optional<progress> leaves_;
     bool ends_ = false;
-    // Of the thread.
+    // The following members are used only by the thread.
     std::list<letter> letters_;
     std::uint32_t last_runs_ = 0;
     std::optional<clock::time_point> failed_at_, over_at_;
     std::optional<std::pair<rank_id, clock::time_point>> failed_peer_;
-    std::optional<run_failure> chosen_;  // of rank 0
+    std::optional<run_failure> chosen_;  // on rank 0: the first failure
     std::vector<waiting_lane> answers_;
     std::vector<char> answered_;  // by rank
     clock::time_point answers_due_;

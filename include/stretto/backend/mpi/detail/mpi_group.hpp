@@ -1,4 +1,5 @@
-// A communicator among processes: its members synchronize, compare their operations, and move bytes by MPI.
+// One member's side of a communicator among processes. The members exchange notes about a collective, compare them, and
+// move bytes by MPI (mpi_mover.hpp).
 #ifndef STRETTO_BACKEND_MPI_DETAIL_MPI_GROUP_HPP
 #define STRETTO_BACKEND_MPI_DETAIL_MPI_GROUP_HPP
 
@@ -23,17 +24,17 @@
 
 namespace stretto::detail {
 
-/// One member of a group, in its process. Each collective begins with a note from every member to every other one that
-/// describes its operation, including all amounts. So each member knows which ones are missing, and all members reach
-/// the same conclusion about whether they agree before any of them moves a byte. A collective of MPI is begun only when
-/// all members are known to begin it.
+/// One member of a group, in its process. Each collective begins with a note from every member to every other one,
+/// which describes its operation, including all amounts. So each member knows which others are missing, and all members
+/// reach the same conclusion on whether they agree before any of them moves a byte. A collective of MPI is begun only
+/// when all members are known to begin it, because MPI cannot cancel one.
 ///
-/// The performing thread makes all calls of MPI on this communicator, and drives progress until the collective is
+/// The thread of the channel makes all calls of MPI on this communicator, and drives progress until the collective is
 /// complete.
 class mpi_group {
 public:
-    /// `communicator` is used only here, and its ranks are those of the group in their order. No count that is passed
-    /// to MPI exceeds `largest_count`.
+    /// Makes member `place` of the group. `communicator` is used only here, and its ranks are those of the group in
+    /// their order. No count of bytes that is passed to MPI exceeds `largest_count`.
     mpi_group(mpi_run& run, const process_group& g, std::size_t place, MPI_Comm communicator, std::size_t largest_count)
         : run_(run),
           id_(g.id),
@@ -58,11 +59,11 @@ public:
     [[nodiscard]] group_id id() const noexcept { return id_; }
     [[nodiscard]] MPI_Comm communicator() const noexcept { return communicator_; }
 
-    /// How many operations a member is known to have begun; the number is exact for this member.
+    /// Returns how many operations a member is known to have begun; the number is exact for this member.
     [[nodiscard]] std::uint32_t begun(std::size_t place) const {
         return arrived_[place].load(std::memory_order_relaxed);
     }
-    /// Calls f(rank) for the ranks that are not known to have begun the operation that this member has begun last.
+    /// Calls f(rank) for the members that are not known to have begun the operation that this member has begun last.
     template <class F>
     void for_each_missing(std::size_t place, F f) const {
         const std::uint32_t mine = begun(place);
@@ -70,10 +71,11 @@ public:
             if (static_cast<std::int32_t>(begun(k) - mine) < 0) f(ranks_[k]);
     }
 
-    /// Performs an operation. Returns whether it is complete, which it is not if the run was given up.
+    /// Performs an operation. Returns whether it is complete, which it is not if the run is given up. The station
+    /// states that the member waits, until the operation ends.
     bool perform(const collective_operation& o, std::size_t, host_station& station) {
         const host_run::reading reading(run_);  // keeps the memory of this process until the operation has ended
-        if (!run_.begins()) return false;       // the memory may already be gone
+        if (!run_.begins()) return false;       // otherwise the memory might already be gone
         if (auto overflow = find_sizes(o, ranks_, send_sizes_, receive_sizes_))
             return give_up(run_failure::reason::overflow, o, begun(place_), *std::move(overflow));
         if (!run_.begin(id_)) return false;
@@ -87,9 +89,10 @@ public:
         return done;
     }
 
-    /// After a failure, when no thread performs collectives and all processes have sent their progress: receives the
-    /// notes of collectives that were not performed. A later communicator would receive messages that are left over,
-    /// because MPI reuses the ids of communicators. `end_draining` waits for them, on all groups of all processes.
+    /// Begins to receive the notes of collectives that were not performed. Without this, a later communicator would
+    /// receive them, because MPI reuses the ids of communicators. `end_draining` waits until they are received; it is
+    /// called after all groups have begun. Precondition: the run has failed, no thread performs collectives any more,
+    /// and all processes have sent their final progress.
     void begin_draining() {
         for (std::size_t k = 0; k < size(); ++k)
             if (k != place_ && begun(k) < run_.begun_by(ranks_[k], id_))
@@ -99,7 +102,7 @@ public:
     void end_draining() { MPI_Waitall(static_cast<int>(notices_.size()), notices_.data(), MPI_STATUSES_IGNORE); }
 
 private:
-    static constexpr int retries = 8;  // for a note that must be sent, because other members already have theirs
+    static constexpr int retries = 8;  // of a note that must be sent, because other members already have theirs
 
     // A note has the contents that write_note() writes; for an all-to-all, the amounts sent to each member and expected
     // from each member follow. The notes of all members are stored consecutively, in the order of members.
@@ -107,16 +110,18 @@ private:
     [[nodiscard]] std::uint64_t* note(std::size_t place) { return notes_.data() + place * longest_note(); }
     [[nodiscard]] const std::uint64_t* note(std::size_t place) const { return notes_.data() + place * longest_note(); }
 
-    /// For an all-to-all: the bytes that member `from` sends to member `to`, and the bytes that the latter expects.
+    // For an all-to-all, these are the bytes that member `from` sends to member `to`, and the bytes that the latter
+    // expects.
     [[nodiscard]] std::size_t sent(std::size_t from, std::size_t to) const { return note(from)[note_length + to]; }
     [[nodiscard]] std::size_t expected(std::size_t from, std::size_t to) const {
         return note(to)[note_length + size() + from];
     }
 
-    /// Begins to exchange notes with all other members. If a call fails before any note was sent, no notes are sent or
-    /// received. But a member that has this one's note may already be moving bytes, and cannot be stopped. So once a
-    /// note was sent, a call that fails ends the run and is retried a few times, and the collective is completed if a
-    /// retry works. If none works, the members that have the note wait for this one in vain.
+    /// Begins to exchange notes with all other members. Returns whether the collective may continue. If a call fails
+    /// before any note was sent, no notes are sent or received. But a member that has this one's note may already be
+    /// moving bytes, and cannot be stopped. So once a note was sent, a send that fails ends the run and is retried a
+    /// few times, and the collective is completed if a retry works. If none works, the members that have the note wait
+    /// for this one in vain.
     bool tell(const collective_operation& o) {
         std::uint64_t* const mine = note(place_);
         write_note(o, o.send_bytes, mine);
@@ -137,7 +142,7 @@ private:
                                         communicator_, &notices_[k]),
                               k, k);
         std::vector<rank_id> untold;
-        bool is_told = false;  // whether an earlier iteration has sent a note
+        bool is_told = false;  // whether the previous iteration has sent a note
         for (std::size_t k = 0; k < size(); ++k) {
             if (k == place_) continue;
             const int tries = is_told ? 1 + retries : 1;
@@ -154,7 +159,7 @@ private:
         if (!fine) withdraw();
         return fine;
     }
-    /// Waits for the notes of all members. Returns false if one of them will never come.
+    /// Waits for the notes of all members. Returns false if one of them cannot be received or will never come.
     bool await_notes(const collective_operation& o) {
         const std::uint32_t sequence = begun(place_) - 1;
         patience between(200);
@@ -166,10 +171,10 @@ private:
                 const auto which = static_cast<std::size_t>(finished_[static_cast<std::size_t>(k)]);
                 if (!works(outcomes_[static_cast<std::size_t>(k)].MPI_ERROR, o, which % size())) return false;
             }
-            // All members may already be moving bytes, so a failed call is repeated until the run is abandoned.
+            // All others may already be moving bytes, so a call that fails is repeated until the run is abandoned.
             if (!works(code, o)) count = 0;
             if (count == MPI_UNDEFINED) return true;  // no request is pending
-            // Completed sends are among these, too, but say nothing about other members.
+            // Completed sends are among these, too, but tell nothing about other members.
             for (int k = 0; k < count; ++k) {
                 const auto which = static_cast<std::size_t>(finished_[static_cast<std::size_t>(k)]);
                 if (which < size()) arrived_[which].fetch_add(1, std::memory_order_relaxed);
@@ -182,14 +187,15 @@ private:
             between.pause();
         }
     }
-    /// Whether a member whose note has not come will never begin this collective.
+    /// Returns whether some note that has not come will never come, or others are no longer awaited.
     [[nodiscard]] bool is_hopeless(std::uint32_t sequence) {
         if (run_.abandoned()) return true;
         for (std::size_t k = 0; k < size(); ++k)
             if (notices_[k] != MPI_REQUEST_NULL && run_.never_begins(ranks_[k], id_, sequence)) return true;
         return false;
     }
-    /// Cancels the exchange because some note never comes. Others may be in flight: `begin_draining` receives them.
+    /// Cancels all receives of notes, because some note will never come. Others may be in flight: `begin_draining`
+    /// receives them.
     void withdraw() {
         for (std::size_t k = 0; k < size(); ++k) {
             if (notices_[k] == MPI_REQUEST_NULL) continue;
@@ -207,8 +213,8 @@ private:
         }
     }
 
-    /// Whether all members perform the same operation. If this member is part of a mismatch, it gives the run up;
-    /// otherwise another member does.
+    /// Returns whether all members perform the same operation. If this member is part of a mismatch, it gives the run
+    /// up; otherwise another member does.
     bool compare(const collective_operation& o) {
         auto wrong = first_difference(
             o, ranks_, [&](std::size_t k) { return read_note(note(k)); },
@@ -222,7 +228,7 @@ private:
         return same;
     }
 
-    /// The most bytes that any member sends, or receives, in an all-to-all.
+    /// Returns the largest number of bytes that any member sends or receives in an all-to-all. O(members^2).
     [[nodiscard]] std::size_t longest_exchange() const {
         std::size_t longest = 0;
         for (std::size_t k = 0; k < size(); ++k) {
@@ -236,14 +242,15 @@ private:
         return longest;
     }
 
-    /// Moves the bytes of an operation that all members have begun.
+    /// Moves the bytes of an operation that all members have begun. Returns whether it is complete and no call has
+    /// failed.
     bool move(const collective_operation& o) {
         const std::size_t longest = o.kind == transfer_kind::all_to_all ? longest_exchange() : 0;
         moving_ = &o;
         return mover_.move(o, send_sizes_, receive_sizes_, longest);
     }
-    /// Whether a call of MPI has succeeded. If not, the run is given up. `other` is the member with which the call
-    /// exchanges a note, if there is one.
+    /// Returns whether a call of MPI has succeeded. If not, the run is given up. `other` is the member with which the
+    /// call exchanges a note, if there is one.
     bool works(int code, const collective_operation& o, std::size_t other = SIZE_MAX) {
         if (code == MPI_SUCCESS) return true;
         std::string detail = words_of_mpi_error(code);
@@ -262,12 +269,12 @@ private:
     std::size_t place_;
     MPI_Comm communicator_;
     std::unique_ptr<std::atomic<std::uint32_t>[]> arrived_;  // by member: how many of its notes are there
-    std::vector<std::uint64_t> notes_;                       // by member
+    std::vector<std::uint64_t> notes_;                       // by member: its last note
     std::vector<MPI_Request> notices_;                       // by member: receives of notes, then sends
     std::vector<int> finished_;                              // requests, as MPI lists them
     std::vector<MPI_Status> outcomes_;                       // of those requests
     std::vector<std::size_t> send_sizes_, receive_sizes_;    // of an all-to-all
-    const collective_operation* moving_ = nullptr;           // the last one
+    const collective_operation* moving_ = nullptr;           // the operation whose bytes were moved last
     mpi_mover mover_;
 };
 

@@ -1,4 +1,6 @@
-// The messages between processes other than the bytes of collectives, serialized as 32-bit numbers and strings.
+// The messages between the control threads of processes (mpi_control.hpp), serialized as 32-bit numbers and texts. A
+// process that fails sends its progress to all others and a report to rank 0. Rank 0 may then send a question to all
+// others, and finally sends them the verdict.
 #ifndef STRETTO_BACKEND_MPI_DETAIL_MPI_MESSAGE_HPP
 #define STRETTO_BACKEND_MPI_DETAIL_MPI_MESSAGE_HPP
 
@@ -14,17 +16,17 @@
 
 namespace stretto::detail {
 
-/// The tag of a message.
+/// The kind of a message, which is also its tag.
 enum class message_kind : int {
-    progress,  ///< of a process: runs that it has left, whether it has failed, collectives begun by group
-    report,    ///< to rank 0: a failure
-    question,  ///< from rank 0: who waits for whom?
-    answer,    ///< a failure of which only the waiting lanes are meaningful
-    verdict,   ///< from rank 0: the failure that all report
+    progress,  ///< to all: the runs that a process has left, whether it has failed, and collectives begun by group
+    report,    ///< to rank 0: the first failure of a process
+    question,  ///< from rank 0: an empty message that asks which lanes wait
+    answer,    ///< to rank 0: a failure of which only the waiting lanes are meaningful
+    verdict,   ///< from rank 0: the failure that all processes report
 };
 
-/// Appends to a text. Numbers have the byte order of the machine, because all processes of a run are on machines of one
-/// kind.
+/// Serializes a message by appending to a text. Numbers have the byte order of the machine, because all processes of a
+/// run are on machines of one kind.
 class message_writer {
 public:
     void number(std::uint32_t x) {
@@ -32,22 +34,24 @@ public:
         std::memcpy(bytes, &x, sizeof(x));
         text_.append(bytes, sizeof(x));
     }
-    /// The length, and then the text.
+    /// Appends the length of a text, and then the text.
     void words(std::string_view x) {
         number(static_cast<std::uint32_t>(x.size()));
         text_.append(x);
     }
+    /// Appends how many numbers there are, and then the numbers.
     void numbers(std::span<const std::uint32_t> all) {
         number(static_cast<std::uint32_t>(all.size()));
         for (const std::uint32_t x : all) number(x);
     }
-    /// The progress of a process: runs that it has left, whether it has failed, and collectives begun by group.
+    /// Appends the progress of a process: the runs that it has left, whether it has failed, and collectives begun by
+    /// group.
     void progress(std::uint32_t runs, bool failed, std::span<const std::uint32_t> begun) {
         number(runs);
         number(failed ? 1 : 0);
         numbers(begun);
     }
-    /// All members of a failure, so that every process reports the failure of another one with the same message.
+    /// Appends all members of a failure, so that every process reports it in the same words.
     void failure(const run_failure& f) {
         number(static_cast<std::uint32_t>(f.why));
         for (const std::uint32_t x : {f.rank, f.group, f.sequence, f.task}) number(x);
@@ -65,8 +69,8 @@ private:
     std::string text_;
 };
 
-/// Reads what a message_writer has written, in the same order. If the text ends too early, the missing values read as
-/// zero, and the reader is broken; so a caller need check only once, after the last value.
+/// Reads what a message_writer has written, in the same order. If the text ends too early, the missing values are zero
+/// or empty, and the reader is broken from then on, so a caller need check only once, after the last value.
 class message_reader {
 public:
     explicit message_reader(std::string_view text) : rest_(text) {}
@@ -109,10 +113,10 @@ public:
 
 private:
     std::string_view rest_;
-    bool broken_ = false;
+    bool broken_ = false;  // whether the text has ended too early
 };
 
-/// The text of a failure alone.
+/// Returns the text of a message that consists of a failure.
 [[nodiscard]] inline std::string message_of(const run_failure& f) {
     message_writer out;
     out.failure(f);

@@ -1,4 +1,5 @@
-// Moves the bytes of collectives by MPI, once all members of a group are known to begin them.
+// Moves the bytes of collectives by non-blocking collectives of MPI, once all members of a group are known to begin
+// them.
 #ifndef STRETTO_BACKEND_MPI_DETAIL_MPI_MOVER_HPP
 #define STRETTO_BACKEND_MPI_DETAIL_MPI_MOVER_HPP
 
@@ -18,12 +19,13 @@
 
 namespace stretto::detail {
 
-/// One member's side. MPI may reduce in any order, so its reductions are not used: each member receives its part of
-/// the data of all others, and folds it in the order of members, as ranks on the host do.
+/// One member's side. MPI may reduce in any order, so its reductions are not used. Instead each member receives its
+/// part of the data of all others and folds the parts in the order of members, as the members of a host_group do.
+/// Amounts that exceed an int are moved as elements of derived datatypes.
 class mpi_mover {
 public:
-    /// `fails(code)` is called immediately for the first call of MPI in a `move` that fails, so that others learn of it
-    /// while the operation is still in flight.
+    /// Makes the mover of member `place`. For the first call of MPI that fails in a `move`, it calls `fails(code)` at
+    /// once, so that other processes learn of it while the operation is still in progress.
     mpi_mover(const mpi_run& run, MPI_Comm communicator, std::size_t members, std::size_t place,
               std::size_t largest_count, std::function<void(int)> fails)
         : run_(run),
@@ -36,7 +38,8 @@ public:
           receive_(members) {}
 
     /// Moves the bytes of an operation, and reduces them. Returns whether it is complete and no call of MPI has failed.
-    /// Precondition: no member of an all-to-all sends or receives more than `longest` bytes.
+    /// Precondition: in an all-to-all, no member sends or receives more than `longest` bytes, and `longest` is the same
+    /// on all members.
     bool move(const collective_operation& o, std::span<const std::size_t> send_sizes,
               std::span<const std::size_t> receive_sizes, std::size_t longest) {
         code_ = MPI_SUCCESS;
@@ -44,10 +47,11 @@ public:
     }
 
 private:
+    /// Does what `move` does, but returns true also if the operation is complete although a call has failed.
     bool moves(const collective_operation& o, std::span<const std::size_t> send_sizes,
                std::span<const std::size_t> receive_sizes, std::size_t longest) {
         const auto keep = [](std::byte* to, const std::byte* from, std::size_t size) {
-            if (size != 0 && to != from) std::memcpy(to, from, size);  // in place, nothing needs to move
+            if (size != 0 && to != from) std::memcpy(to, from, size);  // in place, the bytes are already there
         };
         switch (o.kind) {
             case transfer_kind::all_gather:
@@ -61,7 +65,7 @@ private:
                     return MPI_Ibcast(o.receive, count, type, static_cast<int>(o.root), communicator_, r);
                 });
             case transfer_kind::all_to_all: {
-                // Parts lie in the order of members, without gaps. What a member sends to itself needs no message.
+                // Parts are in the order of members, without gaps. What a member sends to itself needs no message.
                 std::size_t from = 0, to = 0;
                 for (std::size_t k = 0; k < members_; ++k) {
                     send_.place(k, std::exchange(from, from + send_sizes[k]), send_sizes[k]);
@@ -74,7 +78,7 @@ private:
                 for (std::size_t k = 0; k < members_; ++k) send_.place(k, k * o.receive_bytes, o.receive_bytes);
                 return reduce(o, o.receive);
             case transfer_kind::all_reduce: {
-                // Each member folds one share for all, in the order of members, and then they exchange what they have.
+                // Each member folds one share for all, and then the members exchange their shares.
                 for (std::size_t k = 0; k < members_; ++k) {
                     const auto [first, last] = share_of(o, members_, k);
                     send_.place(k, first, last - first);
@@ -95,12 +99,13 @@ private:
         }
         return true;
     }
-    /// Receives this member's part of the data of all members, as placed in `send_`, and folds it.
+    /// Receives this member's part of the data of all members, folds the parts, and writes the result to `to`. `send_`
+    /// says which part of the data belongs to which member.
     bool reduce(const collective_operation& o, std::byte* to) {
         const std::size_t first = send_.at[place_], mine = send_.sizes[place_];
         for (std::size_t k = 0; k < members_; ++k) receive_.place(k, k * mine, mine);
-        // All members must know the same bound, since it decides which function they call. Shares differ by an element
-        // at most, and none has more than 8 bytes.
+        // The bound must be the same on all members, because it decides which function they call. Shares differ by one
+        // element at most, which has no more than 8 bytes.
         const std::size_t longest = o.send_bytes + 8 * members_;
         if (parts_.size() < longest) parts_.resize(longest);
         if (!exchange(o.send, parts_.data(), longest)) return false;
@@ -108,8 +113,9 @@ private:
                       [&](std::size_t k) { return k == place_ ? o.send + first : parts_.data() + k * mine; });
         return true;
     }
-    /// Sends to each other member the bytes in `send_`, and receives those in `receive_`. `longest` bounds the bytes of
-    /// every member on either side. It must be the same on all members, because it decides which function they call.
+    /// Sends to each other member the bytes that `send_` places in `from`, and receives those that `receive_` places in
+    /// `to`. No size or offset of any member exceeds `longest`, which must be the same on all members, because it
+    /// decides which function they call. This member's own part is not moved. Returns what `complete` returns.
     bool exchange(const std::byte* from, std::byte* to, std::size_t longest) {
         send_.sizes[place_] = receive_.sizes[place_] = 0;  // its own part is already in place
         if (longest <= largest_count_) {
@@ -120,7 +126,7 @@ private:
                                       receive_.counts.data(), receive_.places.data(), MPI_BYTE, communicator_, r);
             });
         }
-        // The sizes exceed an int, so each member's part becomes one element of its own datatype.
+        // Sizes or offsets may exceed an int, so each member's part becomes one element of a datatype of its own.
         const std::vector<mpi_bytes_at> sends = send_.types(largest_count_), receives = receive_.types(largest_count_);
         std::vector<MPI_Datatype> send_types, receive_types;
         for (const bool sending : {true, false})
@@ -134,7 +140,8 @@ private:
                                   receive_types.data(), communicator_, r);
         });
     }
-    /// Completes call(count, type, request) with a count and a type that describe the given number of bytes.
+    /// Begins a collective by call(count, type, request), with a count and a type that describe the given number of
+    /// bytes, and completes it. Returns what `complete` returns.
     template <class Call>
     bool with_bytes(std::size_t bytes, Call call) {
         if (bytes <= largest_count_)
@@ -147,7 +154,7 @@ private:
     /// Begins a collective of MPI and drives progress until it is complete. If MPI returns an error, the others are
     /// still moving bytes, also in memory of this process, so polling continues as long as there is a request, and the
     /// remaining calls of the operation follow. The collective is abandoned only if the others no longer answer after a
-    /// failure. Returns false in that case, and if the collective cannot be begun.
+    /// failure. Returns false in that case, and if the collective cannot be begun, else true.
     template <class Begin>
     bool complete(Begin begin) {
         MPI_Request request = MPI_REQUEST_NULL;
@@ -161,11 +168,11 @@ private:
             between.pause();
         }
     }
-    /// Where the bytes for, or from, each member are in a buffer, in units of the caller and in those of MPI. It
-    /// belongs to the mover, so that a replay allocates nothing.
+    /// Where the bytes for, or from, each member are in a buffer. It belongs to the mover, so that a replay need not
+    /// allocate it.
     struct placement {
-        std::vector<std::size_t> at, sizes;
-        std::vector<int> places, counts;
+        std::vector<std::size_t> at, sizes;  // by member: the offset and the number of its bytes
+        std::vector<int> places, counts;     // the same as ints, once `count` has been called
 
         explicit placement(std::size_t members) : at(members), sizes(members), places(members), counts(members) {}
         void place(std::size_t member, std::size_t begin, std::size_t size) {
@@ -179,7 +186,7 @@ private:
                 counts[k] = static_cast<int>(sizes[k]);
             }
         }
-        /// MPI datatypes for sizes that exceed an int.
+        /// Returns an MPI datatype for the bytes of each member.
         [[nodiscard]] std::vector<mpi_bytes_at> types(std::size_t largest_block) const {
             std::vector<mpi_bytes_at> made;
             made.reserve(at.size());
@@ -188,7 +195,7 @@ private:
         }
     };
 
-    /// Whether a call of MPI has worked.
+    /// Returns whether a call of MPI has succeeded. The first one in a `move` that has not is passed to `fails_`.
     bool works(int code) {
         if (code == MPI_SUCCESS) return true;
         if (std::exchange(code_, code) == MPI_SUCCESS) fails_(code);

@@ -1,5 +1,5 @@
-// The state that the threads of one process share in a run of several processes: the failure, on which all processes
-// agree before it is reported, and the known progress of each process.
+// The state that the threads of one process share in a run of several processes: its failure, on which all processes
+// agree before it is reported, and the progress of each process as far as it is known here.
 #ifndef STRETTO_BACKEND_MPI_DETAIL_MPI_RUN_HPP
 #define STRETTO_BACKEND_MPI_DETAIL_MPI_RUN_HPP
 
@@ -19,8 +19,9 @@
 
 namespace stretto::detail {
 
-/// The first failure of this process is only a proposal: `fail` stops its threads, and the control thread asks the
-/// others. `settle` waits for the agreed failure, or until the others have not answered in time (`give_up_waiting`).
+/// The first failure of this process is only a proposal: `fail` stops its threads, and the control thread
+/// (mpi_control.hpp) finds out which failure all processes report. `settle` waits for that one, or until the others
+/// have not answered in time (`give_up_waiting`).
 ///
 /// A collective that all members have begun is completed even after a failure, because some of them may already be
 /// moving its bytes. A collective that a member will never begin is not completed. So when a process stops beginning
@@ -31,8 +32,8 @@ public:
         for (peer& p : peers_) p.begun.assign(groups, 0);
     }
 
-    /// Counts a collective of this process, whose notes are sent next. Returns false, and counts nothing, once this
-    /// process has stopped beginning collectives.
+    /// Counts a collective of this process, whose notes are sent next; `told` must follow. Returns false, and counts
+    /// nothing, once this process has stopped beginning collectives.
     [[nodiscard]] bool begin(group_id group) {
         const std::lock_guard lock(mutex_);
         if (stopped_) return false;
@@ -40,7 +41,7 @@ public:
         ++telling_;
         return true;
     }
-    /// Records that the notes of the collective are in flight, except those to `untold`, which will never be sent.
+    /// Records that the notes of a collective are in flight, except those to `untold`, which will never be sent.
     void told(group_id group, std::span<const rank_id> untold) {
         {
             const std::lock_guard lock(mutex_);
@@ -49,7 +50,7 @@ public:
         }
         changed_.notify_all();
     }
-    /// Whether this process may still begin collectives. If not, the caller that launched them may have returned.
+    /// Returns whether this process may still begin collectives. If not, the replay that launched them may have ended.
     [[nodiscard]] bool begins() {
         const std::lock_guard lock(mutex_);
         return !stopped_;
@@ -61,8 +62,8 @@ public:
         stopped_ = true;
         changed_.wait(lock, [&] { return telling_ == 0; });
     }
-    /// By group, how many collectives this process has begun from the view of rank `other`: the number of notes that it
-    /// receives.
+    /// Returns by group how many collectives this process has begun as rank `other` sees it, which is the number of
+    /// notes that were sent to that rank.
     [[nodiscard]] std::vector<std::uint32_t> begun_for(rank_id other) {
         const std::lock_guard lock(mutex_);
         std::vector<std::uint32_t> all = begun_;
@@ -71,8 +72,8 @@ public:
         return all;
     }
 
-    /// Records that another process has left its run number `runs`, counted from 1, or has `failed`, and how many
-    /// collectives it has begun by group.
+    /// Records that another process has left `runs` runs so far, whether it has `failed`, and how many collectives it
+    /// has begun by group.
     void note_peer(rank_id rank, std::uint32_t runs, bool failed, std::span<const std::uint32_t> begun) {
         {
             const std::lock_guard lock(mutex_);
@@ -83,23 +84,25 @@ public:
         }
         changed_.notify_all();
     }
-    /// Whether a process has left the current run, or failed, without having begun that collective of the group.
+    /// Returns whether a process has left the current run, or failed, without having begun collective `sequence` of a
+    /// group.
     [[nodiscard]] bool never_begins(rank_id rank, group_id group, std::uint32_t sequence) {
         const std::lock_guard lock(mutex_);
         const peer& p = peers_[rank];
         return (p.failed || p.left_runs >= run_) && p.begun[group] <= sequence;
     }
-    /// How many collectives of a group a process has begun, according to its last message.
+    /// Returns how many collectives of a group a process has begun, according to its last message.
     [[nodiscard]] std::uint32_t begun_by(rank_id rank, group_id group) {
         const std::lock_guard lock(mutex_);
         return peers_[rank].begun[group];
     }
+    /// Returns whether a process has told that it has failed.
     [[nodiscard]] bool has_failed(rank_id rank) {
         const std::lock_guard lock(mutex_);
         return peers_[rank].failed;
     }
 
-    /// Begins a run and returns its number.
+    /// Begins a run and returns its number, counted from 1.
     std::uint32_t begin_run() {
         const std::lock_guard lock(mutex_);
         return ++run_;
@@ -128,6 +131,7 @@ public:
         }
         changed_.notify_all();
     }
+    /// Returns whether `agree` has been called.
     [[nodiscard]] bool agreed() {
         const std::lock_guard lock(mutex_);
         return verdict_.has_value();
@@ -137,6 +141,7 @@ public:
         abandoned_.store(true, std::memory_order_seq_cst);
         wake();
     }
+    /// Returns whether the other processes are no longer awaited.
     [[nodiscard]] bool abandoned() const { return abandoned_.load(std::memory_order_seq_cst); }
     /// Makes all waiting threads check their conditions again.
     void wake() {
@@ -146,10 +151,11 @@ public:
         changed_.notify_all();
     }
 
-    /// Whether a thread waits here for other processes.
+    /// Returns whether a thread waits in `await_others` or `settle` for other processes.
     [[nodiscard]] bool is_awaited() const { return waiters_.load(std::memory_order_relaxed) != 0; }
 
-    /// After a failure: returns it once nothing uses the memory of this process.
+    /// Returns the failure on which all processes agree, or that of this process if the others do not answer. It
+    /// returns once nothing uses the memory of this process any more. Call it after a failure.
     [[nodiscard]] std::optional<run_failure> settle() {
         stop();
         {
@@ -163,6 +169,7 @@ public:
     }
 
 private:
+    /// Counts a thread that waits, as long as the object lives.
     struct waiter {
         explicit waiter(mpi_run& r) : run(r) { run.waiters_.fetch_add(1, std::memory_order_relaxed); }
         waiter(const waiter&) = delete;
@@ -170,6 +177,7 @@ private:
         ~waiter() { run.waiters_.fetch_sub(1, std::memory_order_relaxed); }
         mpi_run& run;
     };
+    /// What is known about another process, from its last message.
     struct peer {
         std::uint32_t left_runs = 0;
         bool failed = false;
@@ -178,12 +186,12 @@ private:
     std::mutex mutex_;
     std::condition_variable changed_;
     std::vector<peer> peers_;                           // by rank
-    std::vector<std::uint32_t> begun_;                  // by group
+    std::vector<std::uint32_t> begun_;                  // by group: collectives that this process has begun
     std::vector<std::pair<rank_id, group_id>> untold_;  // for each note that will never be sent
     std::uint32_t telling_ = 0;                         // collectives whose notes are being sent
-    std::uint32_t run_ = 0;
-    bool stopped_ = false;
-    std::optional<run_failure> verdict_;
+    std::uint32_t run_ = 0;                             // the number of the current run
+    bool stopped_ = false;                              // whether this process begins no more collectives
+    std::optional<run_failure> verdict_;                // the failure on which all processes agree
     std::atomic<bool> abandoned_ = false;
     std::atomic<std::uint32_t> waiters_ = 0;
 };
