@@ -3,7 +3,8 @@
 // assignment, handles that are not integers, ranges that end in another type and can be iterated only once, by
 // pre-increment, over proxies, and numbers that merely convert to numbers.
 //
-// They form a small real graph, two collectives around four operations, so that results can be checked:
+// They form a small real graph, two collectives and two kernels between an input and the output, so that results can be
+// checked:
 //
 //     0 input ─→ 1 start ─→ 2 wait ──→ 4 compute ─→ 5 start ─→ 6 wait ─→ 7 output
 //       └──────→ 3 compute ────────────┘ (reads both results of 3)
@@ -33,6 +34,7 @@ private:
     const std::uint8_t* where_ = nullptr;
 };
 
+/// A value: the vertex that defines it, and its place among the results of that vertex.
 class value {
 public:
     constexpr value() = default;
@@ -138,6 +140,7 @@ constexpr range<vertex> all() {
     for (std::size_t i = 0; i < vertices; ++i) r.add(at(i));
     return r;
 }
+/// The readers of an operation, once per use: of all its results, or of the one with number `result`.
 constexpr range<vertex> users(std::size_t op, bool any_result, std::uint8_t result) {
     range<vertex> r;
     for (std::size_t i = 0; i < vertices; ++i)
@@ -145,6 +148,7 @@ constexpr range<vertex> users(std::size_t op, bool any_result, std::uint8_t resu
             if (graph[i].read[k].op == op && (any_result || graph[i].read[k].result == result)) r.add(at(i));
     return r;
 }
+/// The producers of the operands of an operation, one for each operand.
 constexpr range<vertex> sources(std::size_t op) {
     range<vertex> r;
     for (std::size_t k = 0; k < graph[op].operands; ++k) r.add(at(graph[op].read[k].op));

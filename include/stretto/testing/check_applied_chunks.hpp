@@ -46,11 +46,11 @@ struct applied_chunks_options {
     double tolerance = 1e-9;  ///< relative: chunks add in a different order
 };
 
-/// Each plan cuts one input of the program along one dimension, for all operations in one region of two to four chunks;
-/// operations that cannot be chunked stay whole. The check requires that verify_chunks and verify_applied find nothing
-/// wrong, that the view keeps its promises afterwards, and that outputs read the same values. `make` and the members of
-/// its result are those of check_rewriter, but `chunks()` and all verbs of chunking_rewriter are required. The result
-/// is deterministic. O(most (V + E)) calls.
+/// Each plan cuts one input of the program along one dimension, and divides all operations, as one region, into two to
+/// four chunks; operations that cannot be chunked stay whole. The check requires that verify_chunks and verify_applied
+/// find nothing wrong, that the view keeps its promises afterwards, and that outputs read the same values. `make` and
+/// the members of its result are those of check_rewriter, but `chunks()` and all verbs of chunking_rewriter are
+/// required. The result is deterministic. O(most (V + E)) calls.
 template <class Make>
 [[nodiscard]] expected<applied_chunks_summary, finding> check_applied_chunks(Make make,
                                                                              applied_chunks_options options = {}) {
@@ -71,6 +71,9 @@ template <class Make>
         if (const auto verified = verify_chunks(plan, g, model, ir.chunks()); !verified)
             return failed("plan", "verify_chunks finds something wrong with a plan of plan_chunks",
                           std::string(hint(verified.error()[0].broken)));
+        // Computes the program as it is now, and appends the values that outputs read to `seen`. Inputs are made up
+        // alike each time. If an operation that reads something was made up, the two programs cannot be compared, and
+        // `seen` stays empty.
         const auto run = [&](auto& of, std::vector<host_value>& seen) {
             using evaluate_type = detail::evaluate_of<IR, V>;
             evaluate_type evaluate{&of};
@@ -107,6 +110,7 @@ template <class Make>
         if (auto graph = check_graph(ir.view()); !graph) return unexpected(std::move(graph).error());
         if (finding f = run(ir, after); *f.rule) return unexpected(std::move(f));
         if (!before.empty() && !after.empty()) {
+            // An output is compared as a value that one chunk has whole.
             const chunk_interval all[] = {{0, 1}};
             const chunk_relation relation(
                 1, all, [](std::uint32_t) -> const known_rows* { return nullptr; }, options.tolerance,

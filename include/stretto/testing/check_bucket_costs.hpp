@@ -26,8 +26,9 @@ struct bucket_cost_summary {
     friend bool operator==(const bucket_cost_summary&, const bucket_cost_summary&) = default;
 };
 
-/// Checks that no cost is negative, and that more bytes take no less time: for copies, and for every start from its own
-/// payload, or none, up to 2^36 bytes in steps of a factor of two. Deterministic. O(V) calls.
+/// Checks that more bytes take no less time, and that times are not negative: for copies of 1, 2, 4, … 2^36 bytes, and
+/// for every start with a payload that exceeds its own by each of these amounts, compared with the one before, with its
+/// own payload and with none. Deterministic. O(V) calls.
 template <vertex_list_graph G, op_model<G> M, bucket_cost_model<G> C>
 [[nodiscard]] expected<bucket_cost_summary, finding> check_bucket_costs(G g, const M& ops, const C& costs) {
     constexpr bytes most{std::int64_t{1} << 36};

@@ -28,8 +28,8 @@ struct bucket_form_summary {
 
 /// Checks that only starts have a form, and that repeated calls return the same one; that its wait, its copies and the
 /// producers of its values are vertices of the graph; that copies are listed in program order, packs before the start
-/// and unpacks after the wait, which is a wait; that slices lie within the row and are not empty; and that no pack
-/// makes a part. Deterministic. O(V + size of the forms).
+/// and unpacks after the wait, which is of kind wait; that slices lie within the row and are not empty; and that no
+/// pack makes a part. Deterministic. O(V + size of the forms).
 template <vertex_list_graph G, op_model<G> M, bucket_form_model<G> F>
     requires dataflow_graph<G> && indexed_graph<G>
 [[nodiscard]] expected<bucket_form_summary, finding> check_bucket_forms(G g, const M& ops, const F& forms) {

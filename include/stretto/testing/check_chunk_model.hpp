@@ -38,7 +38,7 @@ struct unaccepted_operation {
 /// Counts of what was tried. A model that refuses everything is never wrong, but useless: compare these counts with
 /// what yours should accept.
 struct chunk_model_summary {
-    std::size_t operations = 0;   ///< operations that read something; inputs and outputs do not count
+    std::size_t operations = 0;   ///< operations that read something, except outputs and those of too many elements
     std::size_t asked = 0;        ///< calls of the model in which some operand is not whole
     std::size_t accepted = 0;     ///< calls that were accepted, computed and compared
     std::size_t number_sums = 0;  ///< numbers whose parts were added and found equal to the whole

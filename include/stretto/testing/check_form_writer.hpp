@@ -39,12 +39,12 @@ struct form_writer_summary {
 ///     fewer collectives, and so has one in buckets;
 ///   - the schedule in chunks is a legal order within the limit and takes no longer than the search has promised,
 ///     and it exists exactly if the search has promised one;
-///   - the search's makespan for the whole program is what list_schedule finds, and no less than what it promises;
+///   - list_schedule schedules the whole program in no more than the makespan that the search gives for it, and the
+///     search promises no more than that;
 ///   - buckets that must beat a makespan are the same as without this condition, if they are faster.
 /// `within` is for searches; a multiple of the peak refers to the peak of the step. The result is deterministic if the
 /// writer is. Cost: a handful of searches for chunks and for buckets, two or three for each program, and a schedule of
 /// each. The position in a finding is that of a task.
-/// in a finding is that of a task.
 template <form_writer W>
 [[nodiscard]] expected<form_writer_summary, finding> check_form_writer(W& writer, const typename W::program& step,
                                                                        const schedule_options& within = {}) {

@@ -22,9 +22,9 @@ namespace stretto {
 /// Counts of what was checked. A test of an adapter can compare them with the expected numbers.
 struct part_cost_summary {
     std::size_t operations = 0;  ///< operations that can run per chunk
-    std::size_t clones = 0;
-    std::size_t joins = 0;   ///< concatenations, sums, and memory for slices
-    std::size_t slices = 0;  ///< copies of a part to its place
+    std::size_t clones = 0;      ///< calls of of_clone
+    std::size_t joins = 0;       ///< concatenations, sums, and memory for slices
+    std::size_t slices = 0;      ///< copies of a part to its place
     /// Why nothing was proved; empty if something was.
     [[nodiscard]] const char* unproved() const {
         return operations == 0 ? "the chunk model accepts no way of cutting any operation" : "";

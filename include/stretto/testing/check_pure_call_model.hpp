@@ -25,10 +25,10 @@ struct pure_call_summary {
     friend bool operator==(const pure_call_summary&, const pure_call_summary&) = default;
 };
 
-/// Checks that `same_call` is an equivalence among pure vertices, that equal calls have equal hashes, and that answers
-/// are repeatable. It cannot check that equal calls on equal operands give equal results; only an interpreter can. The
-/// result is deterministic. Every pure vertex is compared with every different call before it, and twice with the
-/// vertex before it.
+/// Checks that `same_call` is an equivalence among pure vertices, that equal calls have equal hashes, and that
+/// `is_pure` and `hash_of_call` are repeatable. It cannot check that equal calls on equal operands give equal results;
+/// only an interpreter can. `copied_operand` is not checked. The result is deterministic. Every pure vertex is compared
+/// with the first and the last vertex of every different call before it.
 template <vertex_list_graph G, pure_call_model<G> M>
 [[nodiscard]] expected<pure_call_summary, finding> check_pure_call_model(G g, M calls) {
     pure_call_summary summary;

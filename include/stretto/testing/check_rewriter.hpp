@@ -65,7 +65,6 @@ struct rewriter_options {
 ///   - the view keeps all promises that check_graph checks, throughout.
 /// Vertices in a finding are positions in the program after the verb. The result is deterministic. O(most (V + E)) per
 /// verb.
-/// verb.
 template <class Make>
 [[nodiscard]] expected<rewriter_summary, finding> check_rewriter(Make make, rewriter_options options = {}) {
     rewriter_summary summary;

@@ -86,9 +86,9 @@ struct tensor_rule {
 
 /// Checks that operations have names; that arguments name operands by positions that exist and omit none; that named
 /// arguments have different names; that shapes and element types are possible; that symbolic extents name symbols; and
-/// that answers are repeatable. If the op model has `bytes_of`, a value with storage of its own must have at least the
-/// bytes that its components take; values whose element size is unknown are exempt. The result is deterministic. O(V +
-/// E + arguments + components). Precondition: check_graph finds nothing.
+/// that names, numbers of arguments, ranks and element types are repeatable. If the op model has `bytes_of`, a value
+/// with storage of its own must have at least the bytes that its components take; values whose element size is unknown
+/// are exempt. The result is deterministic. O(V + E + arguments + components). Precondition: check_graph finds nothing.
 template <dataflow_graph G, op_model<G> M, tensor_model<G> T>
     requires vertex_list_graph<G>
 [[nodiscard]] expected<tensor_summary, finding> check_tensor_model(G g, M model, T tensors) {

@@ -45,8 +45,9 @@ public:
         : tokens_(tokens), chunks_(chunks), find_(std::move(find)), tolerance_(tolerance), row_tolerance_(rows) {}
 
     /// Whether `parts`, one value per chunk, relate to `whole` as the states of its components say. The result is empty
-    /// if they do; otherwise it says in one sentence what is wrong. Linear in the elements, and O(n log n) for n rows
-    /// in unknown order.
+    /// if they do; otherwise it says in one sentence what is wrong. Elements of a sum that are not finite in the whole
+    /// are not compared. Linear in the elements, and O(n log n) for n rows in unknown order. Precondition: there is a
+    /// state for each component, or one for a number.
     [[nodiscard]] std::string check(const host_value& whole, std::span<const host_value> parts, states s) const {
         for (const chunk_state& each : s)
             if (each.what == chunk_state::kind::unset) return "a state that nobody has set";
@@ -86,6 +87,7 @@ private:
         return all.emplace_back(loose_rows{order, component, {}, {}});
     }
 
+    /// Checks a number, which has one state and no rows.
     std::string check_number(const host_value& whole, std::span<const host_value> parts, const chunk_state& s) const {
         if (s.what == chunk_state::kind::sliced || s.what == chunk_state::kind::permuted)
             return "a number has no rows that chunks could share out";
@@ -104,6 +106,7 @@ private:
         return sum ? "" : "the parts do not sum to the whole";
     }
 
+    /// Checks a component that is the same in every chunk, or the sum of its parts.
     std::string check_sum(const host_tensor& whole, const std::vector<const host_tensor*>& parts,
                           const chunk_state& s) const {
         std::vector<double> total(whole.elements.size(), 0);
@@ -122,6 +125,8 @@ private:
         return {};
     }
 
+    /// Checks a component whose rows are divided among the chunks. If their order is unknown, the rows are added to
+    /// `loose`, and `check` compares them when all components have added theirs.
     std::string check_rows(const host_tensor& whole, const std::vector<const host_tensor*>& parts, const chunk_state& s,
                            loose_rows& loose) const {
         const bool sliced = s.what == chunk_state::kind::sliced;

@@ -10,7 +10,8 @@
 
 namespace stretto {
 
-/// A broken rule. Vertices are named by their positions in vertices(), because their numbers may be what is wrong.
+/// A broken rule, or no finding if `rule` is empty. Vertices are named by their positions in vertices(), because their
+/// numbers may be what is wrong.
 struct finding {
     static constexpr std::size_t none = static_cast<std::size_t>(-1);
 

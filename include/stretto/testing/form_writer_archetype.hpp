@@ -36,6 +36,7 @@ public:
     private:
         bytes limit_;
     };
+    /// The schedule of the uncut program, which is the only result of a search.
     class chunk_search {
     public:
         chunk_search(chunk_search&&) = default;

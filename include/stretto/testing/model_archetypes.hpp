@@ -55,8 +55,8 @@ public:
     }
 };
 
-/// Models op_model with a host that reads numbers, and no more: in operation 3, a view, and in 5, where it is not
-/// asked.
+/// Models op_model with a host that reads numbers, and no more: in operation 3, a kernel, and in 5, a start, where it
+/// is not asked.
 class readers : public kinds {
 public:
     using kinds::kinds;
@@ -65,7 +65,7 @@ public:
     }
 };
 
-/// Models linear_model, and no more: operation 3 is a view, operation 5 adds, and all are alike.
+/// Models linear_model, and no more: operation 3 is of kind `same`, operation 5 of kind `sum`, and all are alike.
 class sums : detail::unassignable {
 public:
     using detail::unassignable::unassignable;

@@ -274,6 +274,7 @@ template <class Make>
     return std::move(checks.result);
 }
 
+/// The same for an IR that already exists, without the checks that rewrite it.
 template <class IR>
     requires requires(IR& ir) { ir.view(); }
 [[nodiscard]] conformance run_conformance(IR& ir, const conformance_options& options = {}) {

@@ -25,13 +25,12 @@ struct accepted_cut {
     std::vector<std::size_t> dims;               ///< by operand: the cut dimension; finding::none if it is whole
 };
 
-/// The number of states that a value has.
-/// A number, or a value of which no tensors are known, has one state too.
+/// The number of states that a value has: one for each component, and one for a number.
 template <class C, class X>
 [[nodiscard]] std::size_t states_of(const C& chunks, const X& x) {
     return std::max<std::size_t>(1, chunks.components_of(x));
 }
-/// States in which all these values are whole.
+/// The states of these values, by component, if all of them are whole.
 template <class C, class X>
 [[nodiscard]] std::vector<chunk_state> whole_states(const C& chunks, const std::vector<X>& values) {
     std::size_t n = 0;
@@ -40,8 +39,8 @@ template <class C, class X>
     return std::vector<chunk_state>(n, whole);
 }
 
-/// Finds the ways of one operation. Each begins with one operand of one tensor that is sliced along one dimension; what
-/// a refusal asks for is sliced as well.
+/// Finds the ways to cut one operation. Each begins with one operand of one tensor, which is sliced along one
+/// dimension; what a refusal asks for is sliced as well.
 template <class G, class C>
 class accepted_cuts {
 public:
@@ -51,7 +50,7 @@ public:
     accepted_cuts(const C& chunks, const V& v, const std::vector<X>& operands, const std::vector<X>& results)
         : chunks_(chunks), vertex_(v), operands_(operands), results_(results) {}
 
-    /// Calls f(cut) for each way until f gives true; ways in which clones would be a chain are left out.
+    /// Calls f(cut) for each way until f returns true. Ways in which clones would form a chain are left out.
     template <class F>
     void for_each(F f) const {
         for (std::size_t k = 0; k < operands_.size(); ++k) {

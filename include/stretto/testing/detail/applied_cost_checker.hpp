@@ -1,5 +1,5 @@
-// A rewriter that passes every verb on and writes down what each clone should cost, by the model of parts, so that this
-// can be compared with what the op model says when the program is rewritten.
+// A rewriter that passes every verb on to another one and records what each clone should cost according to the part
+// cost model. These promises are then compared with what the op model says about the rewritten program.
 #ifndef STRETTO_TESTING_DETAIL_APPLIED_COST_CHECKER_HPP
 #define STRETTO_TESTING_DETAIL_APPLIED_COST_CHECKER_HPP
 
@@ -22,8 +22,8 @@
 
 namespace stretto::detail {
 
-/// The promises of one plan. The view, the rewriter and the costs are those of the program before, and the last two
-/// must outlive this object.
+/// The promises of one plan. `g` shows the program before the plan is applied. `rewriter` and `costs` must outlive this
+/// object.
 template <dataflow_graph G, class R, part_cost_model<G> P>
 class promised_costs {
 public:
@@ -34,6 +34,7 @@ public:
         for (V v : g.vertices()) before_.push_back(v);
     }
 
+    // The verbs of a chunking_rewriter; only clone does more than pass them on.
     void insert_before(V v) { rewriter_->insert_before(v); }
     std::vector<X> clone(V v, std::span<const X> operands, const chunk_part& part) {
         promise own;
@@ -42,7 +43,7 @@ public:
         own.rows = part.rows.count;
         own.tokens = part.tokens;
         own.knows_rows = knows_rows(part.operands) && knows_rows(part.results);
-        own.allocated.resize(part.results.size());  // there is a state for every result at least
+        own.allocated.resize(part.results.size());  // a result has one state or more
         own.cost = costs_->of_clone(v, part, std::span<bytes>(own.allocated));
         for (X made : rewriter_->clone(v, operands, part)) own.results.push_back(made);
         if (!own.results.empty()) promises_.push_back(own);
@@ -68,13 +69,15 @@ public:
     void replace_uses(V v, X from, X to) { rewriter_->replace_uses(v, from, to); }
     void erase(V v) { rewriter_->erase(v); }
 
-    /// Compares what was promised with what the op model says of the rewritten program, and counts what agrees. The
-    /// first disagreement ends it. O(promises).
+    /// Compares what was promised with what the op model says about the rewritten program, and counts what agrees.
+    /// Returns the first disagreement. O(promises).
     template <op_model<G> M, class Summary>
     [[nodiscard]] finding compare(const G& after, const M& model, double tolerance, Summary& summary) const {
         for (const promise& own : promises_) {
             const V v = after.producer(own.results[0]);
             const auto differ = [&](std::int64_t said, std::int64_t promised) {
+                // Without the number of rows there is no cost to compare with, but one that is missing can be
+                // recognised.
                 if (!own.knows_rows) return (said == 0) != (promised == 0);
                 const auto a = static_cast<double>(said), b = static_cast<double>(promised);
                 return std::abs(a - b) > tolerance * std::max(a, b);
@@ -115,10 +118,10 @@ private:
         std::int64_t rows = 0, tokens = 0;
         bool knows_rows = true;
         clone_cost cost;
-        std::vector<bytes> allocated;  // by result, and what may be left over
+        std::vector<bytes> allocated;  // by result; entries beyond the results are unused
         std::vector<X> results;
     };
-    /// Whether the states tell how many rows the parts have.
+    /// Whether the number of rows in the parts follows from the states.
     [[nodiscard]] static bool knows_rows(std::span<const chunk_state> states) {
         return std::none_of(states.begin(), states.end(), [](const chunk_state& s) {
             return s.what == chunk_state::kind::permuted || s.what == chunk_state::kind::opaque;

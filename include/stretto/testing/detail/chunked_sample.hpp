@@ -64,8 +64,8 @@ inline void cut_rows(chunked_sample& x, std::size_t k, std::size_t dim, const sa
                    static_cast<std::int8_t>(dim), 0, 0, 0};
 }
 
-/// Makes component k a sum: each part but the last consists of small integers, and the last part is the rest. So
-/// the parts of small integers are exact.
+/// Makes component k a sum: each part but the last consists of small integers, and the last part is the rest. So all
+/// parts of a value of small integers are exact.
 inline void cut_sum(chunked_sample& x, std::size_t k, sample_source& pick) {
     x.states[k] = {chunk_state::kind::addend, -1, 0, 0, 0};
     for (std::size_t c = 0; c + 1 < x.parts.size(); ++c) {

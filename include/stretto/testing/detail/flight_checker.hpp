@@ -98,6 +98,8 @@ private:
         return f;
     }
 
+    /// Calls f for every memory that the collective of a start fills: those of its results and of what it writes in
+    /// place.
     template <class F>
     void for_each_filled(V start, F f) const {
         for (X x : g_.results(start))
@@ -106,6 +108,7 @@ private:
             for (std::uint32_t m : of(x)) f(m);
         });
     }
+    /// Begins the flight of the collective that the operation at `here_` launches.
     void launch(V start) {
         for_each_filled(start, [&](std::uint32_t m) { filled_by_[m] = here_; });
         for (X x : g_.operands(start))

@@ -1,6 +1,6 @@
-// How check_form_writer asks. Nobody but its writer knows what a form looks like, so the tasks of programs are all that
-// is compared: what a verb may change of them, that the same question has the same answer, and that a schedule keeps
-// what the search has promised.
+// The rules of check_form_writer. Only its writer knows what a form looks like, so only the tasks of programs are
+// compared: what a verb may change about them, whether repeated calls give the same answer, and whether a schedule
+// keeps what the search has promised.
 #ifndef STRETTO_TESTING_DETAIL_FORM_CHECKER_HPP
 #define STRETTO_TESTING_DETAIL_FORM_CHECKER_HPP
 
@@ -35,7 +35,8 @@ template <class = void>
     return true;
 }
 
-/// Whether two graphs say the same of all tasks, but for the groups of collectives.
+/// Whether two graphs agree on the kinds, times, payloads, storages and dependences of all tasks. The groups of
+/// collectives may differ.
 template <class = void>
 [[nodiscard]] bool same_but_groups(const task_graph& a, const task_graph& b) {
     return a.kind == b.kind && a.duration == b.duration && a.collective == b.collective && a.payload == b.payload &&
@@ -43,7 +44,7 @@ template <class = void>
            same_lists(a.writes, b.writes) && same_lists(a.storages, b.storages) &&
            same_lists(a.predecessors, b.predecessors);
 }
-/// The same, groups included: two programs that no schedule tells apart.
+/// Whether they also agree on the groups, so that no schedule can tell the two programs apart.
 template <class = void>
 [[nodiscard]] bool same_tasks(const task_graph& a, const task_graph& b) {
     return same_but_groups(a, b) && a.group == b.group;
@@ -55,16 +56,16 @@ template <class = void>
     return static_cast<std::size_t>(std::count(g.kind.begin(), g.kind.end(), op_kind::start));
 }
 
-/// The checks of one writer. `Summary` counts what was asked, so that a check that met nothing does not look like one
-/// that found nothing.
+/// The checks of one writer. `Summary` counts what was checked, so that a check that had nothing to compare can be told
+/// from one that found nothing.
 template <form_writer W, class Summary>
 class form_checker {
 public:
     using program = typename W::program;
     using error = typename W::error;
 
-    /// The limit is made an amount once, by the peak of the step: the forms of a step share its limit, whatever peaks
-    /// of their own they have.
+    /// Fixes the memory limit in bytes. A limit that is a multiple of the peak refers to the peak of the step, and all
+    /// forms of the step share it, whatever their own peaks are.
     form_checker(W& writer, const program& step, schedule_options within) : writer_(writer), within_(within) {
         const bytes peak = peak_of_input(writer_.tasks(step));
         limit_ = within.memory_limit.limit(peak);
@@ -104,7 +105,7 @@ private:
     std::vector<snapshot> written_;
     Summary summary_;
 
-    /// Checks a program by itself, and remembers it.
+    /// Checks a program by itself, and records it for unchanged().
     [[nodiscard]] finding known(const program& p, const char* form) {
         const task_graph& g = writer_.tasks(p);
         ++summary_.programs;
@@ -119,7 +120,7 @@ private:
         return {};
     }
 
-    /// Asks for a form twice.
+    /// Asks for a form twice, and checks it if there is one. `into` gets the form.
     template <class Ask>
     [[nodiscard]] finding written(const char* form, Ask ask, std::optional<program>& into) {
         expected<std::optional<program>, error> made = ask();
@@ -137,7 +138,8 @@ private:
         return into ? known(*into, form) : finding();
     }
 
-    /// Whoever merges nothing must say so, or a caller would pay for a copy of the program and take it for a form.
+    /// Checks that `to` has fewer collectives than `from`. A verb that merges nothing must return nothing; otherwise a
+    /// caller would pay for a copy of the program and take it for another form.
     [[nodiscard]] finding fewer(const program& from, const program& to, const char* form) const {
         if (starts_of(writer_.tasks(to)) < starts_of(writer_.tasks(from))) return {};
         return {.rule = "fewer collectives",
@@ -147,7 +149,7 @@ private:
                 .detail = form};
     }
 
-    /// Tries chunks on a program, and the sum of its collectives once, and chunks on that.
+    /// Tries chunks on a program, and on the same program reduced once if it has that form.
     [[nodiscard]] finding unisolated(const program& p, const std::string& form) {
         finding f = in_chunks(p, form);
         std::optional<program> once;
@@ -160,9 +162,9 @@ private:
         return *f.rule ? f : unchanged();
     }
 
-    /// Searches for chunks twice, has them written once, and puts what was written into buckets. The search plans by
-    /// the costs of parts, and the schedule is one of what was really written: where the two models of cost disagree,
-    /// the promise breaks, which no test of either model would show.
+    /// Searches for chunks twice, has the result written once, and puts what was written into buckets. The search uses
+    /// the costs of parts, whereas the schedule is one of the program that was written. If the two cost models
+    /// disagree, the promise is broken, which a test of only one of them would not show.
     [[nodiscard]] finding in_chunks(const program& p, const std::string& form) {
         auto found = writer_.search(p, within_, {});
         const auto again = writer_.search(p, within_, {});
@@ -224,7 +226,8 @@ private:
                 .detail = form + ", in buckets"};
     }
 
-    /// Programs are values: forms are written from one another in any order, and compared at the end.
+    /// Checks that no program has changed since it was written. Forms may be written from each other in any order, so
+    /// all are compared at the end.
     [[nodiscard]] finding unchanged() const {
         for (const snapshot& s : written_)
             if (!same_tasks(s.tasks, writer_.tasks(s.of)))

@@ -27,8 +27,8 @@ class graph_checker {
 public:
     explicit graph_checker(G g) : g_(g) {}
 
-    /// The position of a listed vertex, or finding::none.
-    /// An index may be out of bounds or belong to another vertex, because nothing that the view says is trusted.
+    /// The position of a listed vertex, or finding::none. An index may be out of bounds or belong to another vertex,
+    /// because nothing that the view says is trusted.
     std::size_t position(const V& v) const {
         const std::size_t i = g_.index(v);
         if (i >= position_.size() || position_[i] == finding::none) return finding::none;
@@ -147,7 +147,7 @@ public:
         return {};
     }
 
-    /// The view must give the same answers when asked again.
+    /// Checks that the view gives the same vertices and neighbours when it is asked again.
     finding stable() const {
         std::size_t n = 0;
         for (V v : g_.vertices()) {

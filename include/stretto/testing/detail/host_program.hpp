@@ -1,5 +1,5 @@
 // A program and the contents of all its values, computed once on the host by the author's `evaluate`. The checks that
-// compute start from this: what they ask of parts is compared with what is here of the whole.
+// compute compare what they get for parts with these contents of the whole.
 #ifndef STRETTO_TESTING_DETAIL_HOST_PROGRAM_HPP
 #define STRETTO_TESTING_DETAIL_HOST_PROGRAM_HPP
 
@@ -48,7 +48,7 @@ public:
     std::vector<char> is_known;    // by value: it is small enough, and its contents are there
     std::vector<char> is_made_up;  // by vertex: its results were not computed
 
-    /// Numbers everything, and computes nothing yet. The models and `evaluate` must outlive it. O(V + X + uses).
+    /// Numbers everything, and computes nothing yet. `chunks` and `evaluate` must outlive it. O(V + values + uses).
     host_program(const G& g, const C& chunks, Evaluate& evaluate, std::int64_t most_elements)
         : g_(g), chunks_(chunks), evaluate_(evaluate), most_elements_(most_elements) {
         number_.assign(g.index_bound(), none);
@@ -83,15 +83,15 @@ public:
                 if (!is_known[x]) return false;
         return true;
     }
-    /// What `evaluate` gives for v on these operands; empty if it computes nothing of that kind.
+    /// What `evaluate` returns for v on these operands; empty if it cannot compute them.
     [[nodiscard]] std::vector<host_value> run(std::size_t v, std::span<const host_value> own,
                                               const chunk_part& part) const {
         return evaluate_on(evaluate_, vertices[v], own, part);
     }
 
-    /// Computes everything, in program order; makes up small integers where `evaluate` returns nothing, as for inputs,
-    /// or where an operand is unknown. So an operation that cannot be computed hides only itself, and its readers are
-    /// checked all the same. Values with more elements than the limit stay unknown.
+    /// Computes all values in program order. It makes up small integers where `evaluate` returns nothing, as for
+    /// inputs, or where an operand is unknown. So an operation that cannot be computed is the only one left unchecked,
+    /// and its readers are checked all the same. Values with more elements than the limit stay unknown.
     finding compute(sample_source& pick) {
         values.resize(handles_.size());
         is_known.assign(handles_.size(), false);
@@ -121,7 +121,7 @@ public:
         return {};
     }
 
-    /// One state for each component of these values, in order; all say that it is whole.
+    /// The states of these values, by component, if all of them are whole.
     [[nodiscard]] std::vector<chunk_state> whole_states(const std::vector<std::uint32_t>& all) const {
         std::size_t n = 0;
         for (std::uint32_t x : all) {
@@ -134,7 +134,7 @@ public:
     [[nodiscard]] const X& handle(std::uint32_t x) const { return handles_[x]; }
 
 private:
-    /// The extents of a component, as the chunk model says them.
+    /// The extents of a component according to the chunk model.
     [[nodiscard]] std::vector<std::int64_t> shape(std::uint32_t x, std::size_t component) const {
         std::vector<std::int64_t> all(chunks_.rank(handles_[x], component));
         for (std::size_t d = 0; d < all.size(); ++d) all[d] = chunks_.extent(handles_[x], component, d);
@@ -152,8 +152,8 @@ private:
         }
         return true;
     }
-    /// A value of the shape that the chunk model says, with small integers as elements: they are exact in every order
-    /// of addition, so that the checks which compare sums need no tolerance.
+    /// A value of the shape that the chunk model gives, with small integers as elements. Their sums are exact in every
+    /// order of addition, so checks that compare sums need no tolerance.
     [[nodiscard]] host_value make_up(std::uint32_t x, sample_source& pick) const {
         host_value made;
         made.number = static_cast<double>(pick.below(5));
@@ -167,8 +167,8 @@ private:
         }
         return made;
     }
-    /// Whether what `evaluate` has given for result k of v has the shape that the chunk model says. All that follows
-    /// compares parts with wholes, and would put the blame on a rule where a shape is wrong.
+    /// Checks that result k of v has the shape that the chunk model gives. Whatever follows compares parts with wholes,
+    /// and would blame a rule for a shape that is wrong.
     [[nodiscard]] finding check_shape(std::uint32_t x, std::size_t v, std::size_t k) const {
         finding f{.rule = "shape", .hint = "", .vertex = v, .detail = "result " + std::to_string(k)};
         const host_value& own = values[x];

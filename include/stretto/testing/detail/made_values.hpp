@@ -1,4 +1,4 @@
-// What a verb of a rewriter has made: whether it reads what it was given, and what it computes.
+// Examines what a verb of a rewriter has made: whether it reads what it was given, and what it computes.
 //
 // A verb may make one operation or several, and of any operators; the check does not know them. It only requires that
 // what is made reads the given values and nothing else, and lets the author's `evaluate` compute it, if there is one,
@@ -26,7 +26,7 @@ namespace stretto::detail {
 template <class IR>
 concept chunked_ir = requires(IR& ir) { ir.chunks(); };
 
-/// Calls `ir.evaluate` in the way of check_chunk_model; computes nothing if there is none.
+/// Calls `ir.evaluate` as check_chunk_model does; returns nothing if the IR has none.
 template <class IR, class V>
 struct evaluate_of {
     IR* ir;
@@ -57,7 +57,7 @@ protected:
                 if (x == y) return &value;
             return nullptr;
         }
-        /// Computes what the verb has made, as far as possible.
+        /// Computes what the last verb has made, as far as its operands are known.
         void compute(trial& t) {
             for (const operation& o : t.made) {
                 std::vector<host_value> own;
@@ -78,6 +78,7 @@ protected:
         }
     };
 
+    /// The chunk model of the program in its present state, which gives the extents of what verbs have made as well.
     [[nodiscard]] static auto shapes(trial& t) { return t.ir.chunks(); }
     /// Whether a value is a result of what the last verb has made.
     [[nodiscard]] static bool is_made(const trial& t, const X& x) {

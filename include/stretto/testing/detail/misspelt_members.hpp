@@ -1,6 +1,6 @@
 // Names that authors of op models give to a member by mistake. Nothing reads a member with such a name: optional
 // members are detected by name, so a wrong name is not a compiler error, but yields a program without durations, groups
-// or effects. check_graph with a model reports it.
+// or effects. check_op_model reports such a member.
 #ifndef STRETTO_TESTING_DETAIL_MISSPELT_MEMBERS_HPP
 #define STRETTO_TESTING_DETAIL_MISSPELT_MEMBERS_HPP
 

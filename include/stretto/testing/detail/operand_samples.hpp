@@ -1,4 +1,4 @@
-// Operands in chunks, with which check_chunk_model asks about an operation: in random states, and cut alike.
+// Operands in chunks, with which check_chunk_model asks about an operation: in random states, or cut alike.
 #ifndef STRETTO_TESTING_DETAIL_OPERAND_SAMPLES_HPP
 #define STRETTO_TESTING_DETAIL_OPERAND_SAMPLES_HPP
 
@@ -22,7 +22,8 @@ template <class Program>
     return values;
 }
 
-/// A region whose tokens divide an extent of an operand; without tokens if there is none.
+/// A random region whose tokens divide an extent of an operand. It has two tokens if no extent is larger than 1, since
+/// numbers can still be sums, and none if the chosen extent has no divisor from 2 to 64.
 template <class Program>
 [[nodiscard]] sample_region some_region(const Program& program, std::size_t v, sample_source& pick) {
     std::vector<std::int64_t> extents;
@@ -44,9 +45,9 @@ template <class Program>
     return dim < shape.size() && shape[dim] > 0 && shape[dim] % region.tokens == 0;
 }
 
-/// Cuts component c of x along a dimension, in the tokens' order or another, or into a sum, or leaves it whole. With
-/// `slice` it is only sliced, along the preferred dimension if there is such a one: operands that are cut alike are
-/// accepted far more often than operands that are cut at random, and only what is accepted is tested.
+/// Slices component c of x along a dimension, permutes its rows, makes it a sum, or leaves it whole. With `slice` it is
+/// only sliced, along the preferred dimension if possible: operands that are cut alike are accepted far more often than
+/// operands that are cut at random, and only what is accepted is tested.
 inline void cut_component(chunked_sample& x, std::size_t c, const sample_region& region, bool slice,
                           std::size_t preferred, sample_source& pick) {
     std::vector<std::size_t> dims;
@@ -62,7 +63,7 @@ inline void cut_component(chunked_sample& x, std::size_t c, const sample_region&
 }
 
 /// The operands of v in random states; none if the region has no tokens. Half of the samples cut one operand only, and
-/// half slice along one dimension where they can: those are the questions that programs ask.
+/// half slice along one dimension where they can, because such cases occur in programs.
 template <class Program>
 [[nodiscard]] std::vector<chunked_sample> random_operands(const Program& program, std::size_t v,
                                                           const sample_region& region, sample_source& pick) {
@@ -91,8 +92,8 @@ enum class cut_alike : std::uint8_t {
     sum
 };
 
-/// The operands of v, of which those in the set of bits `chosen`, by different value, are cut alike; none if one of
-/// them cannot be cut so.
+/// The operands of v, in which different value k is cut as `how` says if bit k of `chosen` is set, and all others are
+/// whole. There are none if one of those values cannot be cut in this way.
 template <class Program>
 [[nodiscard]] std::vector<chunked_sample> operands_alike(const Program& program, std::size_t v,
                                                          const sample_region& region, std::size_t chosen, cut_alike how,

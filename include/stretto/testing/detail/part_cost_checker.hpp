@@ -1,8 +1,8 @@
 // The rules of check_part_costs. A function returns a finding without a rule if nothing is wrong.
 //
-// Nobody knows what a clone really costs, and so only what every cost must satisfy is checked: the same question has
-// the same answer, more rows do not cost less, the part that is everything costs what the operation does, and no
-// payload or memory is lost between two parts. Times may grow when work is cut, and usually do.
+// What a clone really costs is unknown, so only what every cost must satisfy is checked: the same question has the same
+// answer, more rows do not cost less, the part that has all rows costs what the operation does, and no payload or
+// memory is lost between two parts. Times may grow when work is cut, and usually do.
 #ifndef STRETTO_TESTING_DETAIL_PART_COST_CHECKER_HPP
 #define STRETTO_TESTING_DETAIL_PART_COST_CHECKER_HPP
 
@@ -81,7 +81,7 @@ private:
         return f;
     }
 
-    /// Asks for parts of no row, one, half, all but one and all, and for the rest beside one row.
+    /// Asks for the parts with no row, one, half of them, all but one and all, and for the rest beside one row.
     finding check_way(V v, op_kind kind, const accepted_cut& way, const std::vector<X>& results) {
         const std::int64_t all = way.tokens;
         answer less{{}, {}, std::vector<bytes>(results.size())}, first, rest;
@@ -119,8 +119,8 @@ private:
         return {};
     }
 
-    /// What a clone of v costs that has these rows. Allocations are set to -1 before, so that an answer which leaves
-    /// one out is noticed.
+    /// What a clone of v with these rows costs. Allocations are set to -1 before the call, so that an answer that omits
+    /// one is noticed.
     [[nodiscard]] answer ask(V v, const accepted_cut& way, chunk_interval rows, std::size_t results) {
         ++summary_.clones;
         answer own{{}, {}, std::vector<bytes>(results, bytes{-1})};
@@ -131,9 +131,9 @@ private:
         return own;
     }
 
-    /// The costs of putting the parts of x together, and of the memory into which slices are written.
+    /// Checks the costs of combining the parts of x, and of the memory into which slices are written.
     finding check_joins(X x) {
-        // Both are asked before either is asked again: a model that remembers its last question is found out.
+        // Both are asked before either is asked again, so that a model that repeats its latest answer is detected.
         const std::array<join_cost, 2> said = {costs_.of_concat(x), costs_.of_sum(x)},
                                        again = {costs_.of_concat(x), costs_.of_sum(x)};
         for (std::size_t k = 0; k < said.size(); ++k) {
@@ -154,7 +154,7 @@ private:
         return chunks_.components_of(x) == 1 ? check_slices(x) : finding{};
     }
 
-    /// Writing more rows of a slice takes no less time, along any dimension.
+    /// Checks that writing a slice of more rows takes no less time, along every dimension.
     finding check_slices(X x) {
         for (std::size_t d = 0; d < chunks_.rank(x, 0); ++d) {
             const std::int64_t extent = chunks_.extent(x, 0, d);

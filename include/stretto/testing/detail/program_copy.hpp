@@ -1,5 +1,5 @@
 // A program as its view and op model describe it at one moment, for comparison with what a rewriter makes of it. A
-// rewriter works in place, so that the program before exists only as long as somebody has written it down.
+// rewriter works in place, so the program as it was must be recorded before.
 #ifndef STRETTO_TESTING_DETAIL_PROGRAM_COPY_HPP
 #define STRETTO_TESTING_DETAIL_PROGRAM_COPY_HPP
 
@@ -31,6 +31,7 @@ struct operation_copy {
     std::vector<bytes> sizes;             ///< by result
 };
 
+/// The operations of a program, in its order.
 template <class G>
 using program_copy = std::vector<operation_copy<G>>;
 
@@ -65,10 +66,10 @@ template <class G, class M>
     return all;
 }
 
-/// Compares a rewritten program with what is expected of the operations that were there, and finds the new ones. The
-/// new ones must be together, before the one at position `at` of the expected ones; finding::none allows none. Returns
-/// a finding without a rule if nothing is wrong; its positions are those in the program after. O(V) if nothing is
-/// wrong.
+/// Compares a rewritten program, `after`, with the operations that it must still have, `expected`, and puts the others,
+/// the new ones, into `made`. These must stand together, directly before the one at position `at` of the expected ones;
+/// finding::none allows no new ones. `before` only serves to tell an old operation from a new one. Returns a finding
+/// without a rule if nothing is wrong; its positions are those in the program after. O(V) if nothing is wrong.
 template <class G>
 [[nodiscard]] finding match_rewritten(const char* verb, const program_copy<G>& before, const program_copy<G>& expected,
                                       std::size_t at, const program_copy<G>& after, program_copy<G>& made) {
@@ -96,8 +97,8 @@ template <class G>
             continue;
         }
         const auto same = [&](const operation_copy<G>& other) { return other.vertex == o.vertex; };
-        // An operation that is old and not the next one: it was moved, or the next one is gone, or it should have been
-        // erased. Which of these it is decides what the author is told.
+        // This operation existed before but is not the next one expected: it was moved, or the next one is gone, or it
+        // should have been erased. The finding says which.
         if (std::any_of(before.begin(), before.end(), same)) {
             if (next < expected.size() &&
                 std::none_of(

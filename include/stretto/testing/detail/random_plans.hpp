@@ -1,4 +1,4 @@
-// Chunk plans of an author's program, made at random: what the checks of applied chunks begin with.
+// Random chunk plans of an author's program, with which the checks of applied chunks begin.
 #ifndef STRETTO_TESTING_DETAIL_RANDOM_PLANS_HPP
 #define STRETTO_TESTING_DETAIL_RANDOM_PLANS_HPP
 
@@ -17,12 +17,13 @@
 
 namespace stretto::detail {
 
+/// The view of an IR.
 template <class IR>
 using view_of = std::remove_cvref_t<decltype(std::declval<IR&>().view())>;
 
-/// A plan that cuts one input of the program along one dimension, for all operations in one region of two to four
-/// chunks; what cannot be chunked stays whole. It is empty if chance has chosen what cannot be cut. Every second round
-/// writes slices.
+/// A plan that cuts one input of the program along one dimension, and divides all operations, as one region, into two
+/// to four chunks; operations that cannot be chunked stay whole. It is empty if there is nothing to cut, or if
+/// plan_chunks refuses what was chosen. Every second round writes slices.
 template <class IR>
 [[nodiscard]] chunk_plan<vertex_t<view_of<IR>>, value_t<view_of<IR>>> random_plan(IR& ir, sample_source& pick,
                                                                                   std::size_t round) {
@@ -45,6 +46,7 @@ template <class IR>
     const std::int64_t rows = pick.divisor(ir.chunks().extent(tokens.value, 0, tokens.dim));
     if (rows == 0) return {};
     for (const chunk_interval& chunk : pick.chunks(rows)) region.sizes.push_back(chunk.count);
+    // Every third round has a last chunk of one row.
     if (round % 3 == 2 && region.sizes.back() > 1) {
         --region.sizes.back();
         region.sizes.push_back(1);

@@ -123,7 +123,8 @@ private:
         return {};
     }
 
-    /// A part that consists of all rows, with the states in `states_`.
+    /// A part that consists of all rows, with the states in `states_`. The chunk model may be missing, so the number of
+    /// components is unknown, and there are more states than needed.
     [[nodiscard]] chunk_part whole_part(const operation& o) {
         const chunk_state whole{chunk_state::kind::whole};
         states_.assign(64 * (o.operands.size() + o.results.size() + 1), whole);  // more than there are components

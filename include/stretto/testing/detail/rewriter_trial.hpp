@@ -51,13 +51,13 @@ public:
         return finding::none;
     }
 
-    /// To be called after `verb`. The program must now be `expected`, with all new operations before the one at
+    /// Examines the program after `verb`. It must now be `expected`, with all new operations directly before the one at
     /// position `at` of it. If that is a wait directly behind its start, they may also stand before the start: in an IR
     /// whose collectives are synchronous, both are halves of one operation, and nothing can stand between them.
     [[nodiscard]] finding look(const char* verb, const program_copy<G>& expected, std::size_t at,
                                bool topological = true) {
-        // An operation that a faulty verb has removed must not be asked for its number; match_rewritten misses it
-        // below.
+        // An operation that a faulty verb has removed must not be asked for its number; match_rewritten reports it as
+        // missing below.
         std::vector<V> there;
         for (const V& v : ir.view().vertices()) there.push_back(v);
         for (std::size_t k = 0; k < expected.size(); ++k)
@@ -86,13 +86,14 @@ public:
         now = std::move(after);
         return f;
     }
+    /// The same after a verb that only makes operations, so that everything else must be as it was.
     [[nodiscard]] finding look(const char* verb, std::size_t at) {
         const program_copy<G> expected = now;
         return look(verb, expected, at);
     }
 };
 
-/// The base of checkers of verbs.
+/// The base of checkers of verbs: how programs are made, the options, the counts and the random choices.
 template <class Make, class Options, class Summary>
 class verb_checker {
 public:

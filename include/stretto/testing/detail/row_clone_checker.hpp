@@ -1,8 +1,8 @@
 // The rule of check_rewriter for clones of the rows of a chunk: they have the extents of their parts and compute them.
 //
-// A clone for a chunk is the verb on which every chunked program stands, and the one that is easiest to get almost
-// right: an argument that spells the extent of the whole goes unnoticed until it is run. So an operation is really cut,
-// with the rewriter's own splits as operands, and the parts of its results are compared with the whole.
+// Every chunked program depends on clones for chunks, and these are easy to get almost right: an argument that contains
+// the extent of the whole goes unnoticed until the program runs. Therefore an operation is actually cut, with the
+// rewriter's own splits as operands, and the parts of its results are compared with the whole.
 #ifndef STRETTO_TESTING_DETAIL_ROW_CLONE_CHECKER_HPP
 #define STRETTO_TESTING_DETAIL_ROW_CLONE_CHECKER_HPP
 

@@ -22,7 +22,7 @@
 
 namespace stretto::detail {
 
-/// The checks of one rewriter. Where the IR has no chunk model, or the rewriter lacks the verbs, check() finds nothing.
+/// The checks of one rewriter. If the IR has no chunk model, or the rewriter lacks the verbs, check() finds nothing.
 template <class Make, class Options, class Summary>
 class slicing_checker : made_values_checker<Make, Options, Summary> {
     using base = made_values_checker<Make, Options, Summary>;
@@ -67,7 +67,7 @@ private:
     // not a later one that was affected by it.
     using shape = std::vector<std::int64_t>;
 
-    /// The extents of a value of one tensor, as the chunk model says them now: of what a verb has made as well.
+    /// The extents of a value of one tensor according to the chunk model, which knows what verbs have made as well.
     [[nodiscard]] static shape shape_of(trial& t, const X& x) {
         shape all;
         for (std::size_t d = 0; d < shapes(t).rank(x, 0); ++d) all.push_back(shapes(t).extent(x, 0, d));
@@ -159,8 +159,8 @@ private:
         host_value zeros = contents;
         zeros.tensors[0].elements.assign(contents.tensors[0].elements.size(), 0);
         values.known.emplace_back(memory, zeros);
-        // Memory that is new may hold anything; zeros stand for that, as every element is written once before it is
-        // read.
+        // New memory may hold anything, and every element is written before it is read. Zeros are assumed, because
+        // `evaluate` needs some contents.
         bool is_named = true;  // whether each write gives the memory a new name, which can be computed
         for (std::size_t k = 0; k < parts.size(); ++k) {
             t.rewriter.insert_before(reader.vertex);
