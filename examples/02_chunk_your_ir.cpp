@@ -1,6 +1,6 @@
-// A compiler of its own, with its own operator names, chunks a mixture-of-experts step: finds the exchanges of tokens,
-// tries chunk counts within a memory limit, verifies the plan, rewrites the IR in place, reorders it, and says why what
-// is still exposed is exposed. Only the standard library and stretto's headers are needed:
+// A compiler with an IR and operator names of its own chunks a mixture-of-experts step. It finds the exchanges of
+// tokens, tries chunk counts within a memory limit, verifies the plan, rewrites the IR in place, reorders it, and says
+// why some collectives are still exposed. Only the standard library and stretto's headers are needed:
 //
 //     g++ -std=c++20 -I include examples/02_chunk_your_ir.cpp && ./a.out
 #include <algorithm>
@@ -35,7 +35,7 @@
 
 namespace mine {
 
-// The IR, as its author has written it: a list of operations, pointers, several results, module paths.
+// The IR as its author has written it: a list of operations with pointers, several results, and module paths.
 // [my-ir]
 // clang-format off
 enum class code {
@@ -271,7 +271,7 @@ struct rewriter : stretto::tensor_rewriter<rewriter, values_view> {
 };
 // [/my-rewriter]
 
-/// The step: layers of experts on four ranks, forward and backward.
+/// Builds the step: layers of experts on four ranks, forward and backward.
 class builder {
 public:
     explicit builder(std::int64_t tokens, std::int64_t width, std::int64_t hidden, int layers)
@@ -372,7 +372,7 @@ void print(const char* when, const stretto::overlap_plan<mine::op*>& p) {
         static_cast<double>(c.memory().peak.count) / 1e9, stretto::to_milliseconds(c.bound().value));
 }
 
-/// What explanations call tasks and groups.
+/// The names of tasks and groups in explanations.
 struct names {
     const stretto::overlap_plan<mine::op*>* plan;
     std::string name(stretto::task_id t) const {
@@ -382,7 +382,7 @@ struct names {
     std::string_view group(stretto::group_id g) const { return g == 0 ? "the experts" : "the gradients"; }
 };
 
-/// The collectives that cost most time, and why.
+/// Prints the collectives that are exposed longest, and why.
 void print_reasons(const stretto::overlap_plan<mine::op*>& p, std::size_t most) {
     const stretto::explained_order order{p.tasks, p.certificate.order(), p.certificate.times(),
                                          p.certificate.memory_limit()};
@@ -393,7 +393,7 @@ void print_reasons(const stretto::overlap_plan<mine::op*>& p, std::size_t most) 
                     names{&p}.name(worst[k].start).c_str(), stretto::explain(order, worst[k], names{&p}).c_str());
 }
 
-/// What lies around the exchanges of the first layer's forward, in order.
+/// Prints the operations around the exchanges of the first layer, in its forward pass and in order.
 void print_layer(const mine::step& s) {
     std::printf("   ");
     for (const mine::op& o : s.ops)

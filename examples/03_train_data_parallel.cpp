@@ -1,6 +1,6 @@
-// The least that a trainer writes to hide its communication: a small network on a tape learns to predict the next
-// letter of a text, on two ranks that are threads, over a slow link. Its operations, derivatives and kernels are its
-// own. stretto finds the buckets of gradients, with which the tape is recorded anew, orders it, and runs the order.
+// This is the least that a trainer needs to hide its communication. A small network on a tape learns to predict the
+// next letter of a text, on two ranks that are threads, over a slow link. It defines its operations, derivatives and
+// kernels. stretto finds buckets of gradients, with which the tape is recorded again, orders it, and runs the order.
 //     03_train_data_parallel [STEPS [TEXT]]
 #include <algorithm>
 #include <array>
@@ -26,7 +26,7 @@ using namespace stretto;
 constexpr std::int64_t ranks = 2, batch = 128, context = 4, symbols = 96, width = 128, layers = 6;
 constexpr host_link wire{.latency = {1'000'000}, .bytes_per_second = 400'000'000};
 
-// A layer is max(x, 0) w; its derivatives are to_rows and to_weights. The first ones are no kernels: see `kinds`.
+// A layer is max(x, 0) w; its derivatives are to_rows and to_weights. Codes before pack are no kernels: see `kinds`.
 // clang-format off
 enum class code { input, end, reduce, arrive, part, pack, step, layer, to_rows, to_weights, loss, loss_back };
 // clang-format on
@@ -38,9 +38,9 @@ struct node {
     std::vector<node*> reads;
     std::int64_t rows, columns;
     std::size_t id;
-    std::int64_t from = 0;           // of a part: the elements before it
-    std::int64_t takes = INT64_MAX;  // nanoseconds, the least that was measured
-    node* step = nullptr;            // of a gradient: what changes the weight by it
+    std::int64_t from = 0;           // for a part: the number of elements before it
+    std::int64_t takes = INT64_MAX;  // nanoseconds: the least that was measured
+    node* step = nullptr;            // for a gradient: the operation that changes the weight by it
     std::int64_t count() const { return rows * columns; }
 };
 
@@ -70,7 +70,7 @@ struct network {
         }
         exchange({});
     }
-    /// Ends the tape anew: gradients of a bucket are averaged over ranks together, others alone, and change weights.
+    /// Records the end of the tape: gradients are averaged over ranks, those of a bucket together, and change weights.
     void exchange(std::vector<bucket<node*, node*>> buckets) {
         for (node* g : gradients)
             if (std::none_of(buckets.begin(), buckets.end(),
@@ -105,7 +105,7 @@ struct tape_view {
     const std::vector<node*>& operands(node* n) const { return n->reads; }
     std::array<node*, 1> results(node* n) const { return {n}; }
     node* producer(node* x) const { return x; }
-    std::vector<node*> consumers(node* x) const {  // a larger program would keep them
+    std::vector<node*> consumers(node* x) const {  // a larger program would store them
         std::vector<node*> all;
         for (node* n : net->tape)
             all.insert(all.end(), std::size_t(std::count(n->reads.begin(), n->reads.end(), x)), n);
@@ -125,7 +125,7 @@ struct model : tensor_op_model<model, tape_view> {
     nanoseconds of_merged(node*, bytes sent) const { return wire.duration({2 * (ranks - 1) * sent.count / ranks}); }
     nanoseconds of_moving(bytes moved) const { return {moved.count / 8}; }
     bytes offset(node* x) const { return {4 * x->from}; }
-    /// a b, or of a what is positive; the elements of a and b stand so far apart, down and along.
+    /// Computes a b, or max(a, 0) b if `positive`. Elements of a and b are so far apart, down and along.
     void multiply(node* n, task_memory m, std::int64_t a_down, std::int64_t a_along, std::int64_t inner,
                   std::int64_t b_down, std::int64_t b_along, bool positive) const {
         float *const a = m.operand<float>(0), *const b = m.operand<float>(1), *const to = m.result<float>(0);
@@ -136,7 +136,7 @@ struct model : tensor_op_model<model, tape_view> {
                     for (std::int64_t c = 0; c < n->columns; ++c)
                         to[r * n->columns + c] += x * b[k * b_down + c * b_along];
     }
-    /// The mean of -log softmax at the targets, or its derivative.
+    /// Computes the mean of -log softmax at the targets, or its derivative.
     void compare(node* n, const float* x, const float* targets, float* to) const {
         if (n->what == code::loss) *to = 0;
         for (std::int64_t r = 0; r < batch; ++r, x += symbols) {
@@ -175,8 +175,8 @@ inline void draw(const std::string& text, std::mt19937_64& random, std::span<flo
         targets[row] = text[at + context];
     }
 }
-/// Trains from the same weights in that order of the tape. Returns all weights, and then the losses of the steps. The
-/// tape learns what its kernels take if they are `measured`.
+/// Trains from the same initial weights, in that order of the tape. Returns all weights, and then the losses of the
+/// steps. If `measured`, it stores the durations of kernels in the tape.
 inline std::vector<float> train(const char* what, network& net, const std::vector<task_id>& order, int steps,
                                 const std::string& text, bool measured = false) {
     std::vector<float> made;
@@ -225,18 +225,18 @@ int main(int argc, char** argv) try {
                2;
     network net;
     const auto best = [&] { return plan_overlap(view(net), model(), {unlimited_bytes})->certificate.order(); };
-    // As the tape has it: every gradient is reduced, waited for and applied in turn. This measures the kernels, too.
+    // In the order of the tape, every gradient is reduced, waited for and applied in turn. This also measures kernels.
     const auto given = program_order(*make_task_graph(view(net), model()));
     const auto recorded = train("as recorded", net, given, steps, text, true);
     const auto hidden = train("ordered", net, best(), steps, text);
-    // Buckets of gradients, chosen for the order that they allow.
+    // These are the buckets of gradients whose best order is fastest.
     const auto found = search_buckets(view(net), model(), [](node*) { return bucket_choice{.label = 0}; }, model());
     const auto& plan = found->front.front().plan;
     if (!verify_buckets(plan, view(net), model())) return std::fprintf(stderr, "no legal buckets\n"), 1;
     net.exchange(plan.buckets);
     const auto planned = train("buckets, ordered", net, best(), steps, text);
 
-    double entropy = 0;  // in nats per character: the loss of who knows how frequent each one is, and nothing else
+    double entropy = 0;  // in nats per character: the loss of a model that knows only frequencies
     for (char c = 0; c < symbols; ++c)
         if (const auto n = double(std::count(text.begin(), text.end(), c)) / double(text.size()); n > 0)
             entropy -= n * std::log(n);

@@ -1,5 +1,5 @@
-// What stretto asks about the trainer's IR, and how it changes it: a view, models, a dialect of chunk rules, and a
-// rewriter. Nothing of the IR was made for it.
+// Adapts the trainer's IR for stretto: a view, models, a dialect of chunk rules, and a rewriter. The IR was not changed
+// for it.
 #ifndef MOE_TRAINER_ADAPTERS_HPP
 #define MOE_TRAINER_ADAPTERS_HPP
 

@@ -20,7 +20,7 @@ other backends the plan is made for the link that is measured.
 
 Exit status: 0 fine; 1 the run has failed, or forms of the step differ in a bit; 2 unusable arguments or files.)";
 
-/// A number with the unit behind it that a pair names; nothing for anything else.
+/// Parses a limit such as "1.5x", "64MiB" or a number of bytes. Returns nothing if it is none of these.
 std::optional<stretto::memory_budget> memory_limit_of(const std::string& text) {
     double x = 0;
     const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), x);
@@ -33,7 +33,8 @@ std::optional<stretto::memory_budget> memory_limit_of(const std::string& text) {
     return {};
 }
 
-/// The sequences of each chunk; nothing if they are not those of a rank.
+/// Parses a number of chunks, or their sizes with + between them. Returns the sequences of each chunk, or nothing if
+/// they do not add up to those of a rank.
 std::optional<std::vector<std::int64_t>> chunks_of(const std::string& text, std::int64_t batch) {
     std::vector<std::int64_t> sizes;
     std::int64_t sum = 0;

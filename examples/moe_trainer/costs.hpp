@@ -1,5 +1,5 @@
-// What operations take before anybody has measured them: collectives the time of the link, kernels that of the bytes
-// they move.
+// Estimates what operations take before they have been measured: a collective takes the time of the link, and a kernel
+// that of the bytes that it moves.
 #ifndef MOE_TRAINER_COSTS_HPP
 #define MOE_TRAINER_COSTS_HPP
 
@@ -14,24 +14,26 @@
 
 namespace trainer {
 
-/// A kernel that moves so many bytes.
+/// Returns the time of a kernel that moves so many bytes.
 [[nodiscard]] inline stretto::nanoseconds time_of_moving(stretto::bytes moved) { return {500 + moved.count / 4}; }
 
-/// What crosses the link of this rank in a collective like o, of which it sends so many bytes.
+/// Returns the bytes that cross the link of this rank in a collective like o, if the rank sends `sent` bytes.
 [[nodiscard]] inline stretto::bytes bytes_moved(const program& p, op_id o, stretto::bytes sent) {
     const std::int64_t members = p.members(p.ops[o].group), others = members - 1;
     if (p.ops[o].what == code::collect) return {sent.count * others};
     return {(p.ops[o].what == code::count ? 2 : 1) * sent.count * others / members};
 }
 
-/// What this rank sends, if tokens choose experts evenly: the rest of an exchange is room.
+/// Returns the bytes that this rank sends if tokens choose experts evenly. One side of an exchange of rows has room for
+/// an uneven choice, so the smaller side counts.
 [[nodiscard]] inline stretto::bytes bytes_sent(const program& p, op_id o) {
     const std::int64_t sent = p.tensors[p.ops[o].reads[0]].size(), room = p.tensors[p.ops[o].makes[0]].size();
     return {p.ops[o].what == code::send_rows ? std::min(sent, room) : sent};
 }
 
-/// The link on which the collectives of a step, whose tasks are in the order of `p`, take what they have taken: the
-/// straight line over the bytes whose squared errors are least. Without collectives of several sizes, `otherwise`.
+/// Returns the link whose formula fits best what the collectives of a run have taken: a straight line over bytes with
+/// the least squared errors. The tasks of the run are in the order of `p`. Returns `otherwise` if there are no
+/// collectives of different sizes, or if more bytes took no longer.
 [[nodiscard]] inline stretto::host_link link_of(const program& p, const stretto::measured_run& run,
                                                 stretto::host_link otherwise) {
     double n = 0, x = 0, y = 0, xx = 0, xy = 0;

@@ -14,7 +14,7 @@ public:
 
     [[nodiscard]] tensor_id gradient(tensor_id x) const { return x < gradient_.size() ? gradient_[x] : none; }
 
-    /// The derivatives of one operation, whose first result has the gradient g.
+    /// Appends the derivatives of one operation, whose first result has the gradient g.
     void of(const operation& o, tensor_id g) {
         const auto read = [&](std::size_t k) { return o.reads[k]; };
         const auto like = [&](tensor_id x) { return p_.shape(x); };
@@ -66,7 +66,7 @@ public:
                 return give(read(0), p_.make(code::expert_swish_back, {g, read(0), read(1)}, like(read(0))));
             case code::reshape:
                 return give(read(0), p_.make(code::reshape, {g}, like(read(0))));
-            case code::arrive:  // of rows: they go back by the same amounts
+            case code::arrive:  // the gradients of rows go back by the same amounts
                 if (p_.ops[p_.tensors[read(0)].by].what == code::send_rows) give(read(0), g);
                 return;
             case code::send_rows: {
@@ -84,13 +84,14 @@ public:
     }
 
 private:
+    /// Adds g to the gradient of x.
     void give(tensor_id x, tensor_id g) {
         if (gradient_[x] != none) g = p_.make(code::add, {gradient_[x], g}, p_.shape(x));
         gradient_[x] = g;
     }
 
     program& p_;
-    std::vector<tensor_id> gradient_;  // of the tensors that were there before
+    std::vector<tensor_id> gradient_;  // by tensor of the forward program
 };
 
 }  // namespace
@@ -105,7 +106,7 @@ void differentiate(program& p, tensor_id loss, tensor_id seed, const std::vector
     gradient[last.reads[0]] = p.make(code::loss_back, {seed, last.reads[0], last.reads[1]}, p.shape(last.reads[0]));
     derivatives d(p, std::move(gradient));
     for (auto at = forward.rbegin(); at != forward.rend(); ++at) {
-        const operation o = p.ops[*at];  // what is recorded moves them
+        const operation o = p.ops[*at];  // a copy, because recording moves the operations
         if (o.makes.empty()) continue;
         const tensor_id g = d.gradient(o.makes[0]);
         if (g == none) continue;

@@ -9,10 +9,10 @@
 
 namespace trainer {
 
-/// Appends the derivatives of a loss, times `seed`, from the last operation to the first. `found(k, gradient)` is
-/// called as soon as the gradient with respect to `weights[k]` is complete, which no derivative goes beyond; it may
-/// append what becomes of it. An operation without a derivative (choices, counts) passes none on. O(operations +
-/// weights * V).
+/// Appends the derivatives of a loss, times `seed`, from the last operation to the first. Calls `found(k, gradient)` as
+/// soon as the gradient with respect to `weights[k]` is complete; no derivative goes beyond a weight. `found` may
+/// append operations that use the gradient. An operation without a derivative (choices, counts) passes none on.
+/// O(operations * weights).
 void differentiate(program& p, tensor_id loss, tensor_id seed, const std::vector<tensor_id>& weights,
                    const std::function<void(std::size_t, tensor_id)>& found);
 

@@ -12,6 +12,8 @@ namespace {
 
 constexpr char magic[] = "stretto moe_trainer checkpoint 1\n";
 
+/// Writes numbers and arrays, one after another. Numbers have the same bytes on every machine, arrays those of this
+/// machine.
 class spelling {
 public:
     void number(std::uint64_t x) {
@@ -33,7 +35,7 @@ private:
     std::string text_;
 };
 
-/// Reads what spelling has written. What there is not, is zero, and the reading is no longer sound.
+/// Reads what `spelling` has written. Whatever is missing is read as zero, and then is_sound() is false.
 class reading {
 public:
     reading(const char* at, std::size_t left) : at_(at), left_(left) {}
@@ -70,7 +72,7 @@ private:
     bool sound_ = true;
 };
 
-/// Every member of what decides the program.
+/// Calls f(number) for every member of a shape and a mesh that determines the program, except `rounds`.
 template <class F>
 void each_extent(model_shape& s, mesh& m, F f) {
     for (std::int64_t* x : {&s.vocabulary, &s.width, &s.heads, &s.layers, &s.experts, &s.chosen, &s.hidden, &s.shared,

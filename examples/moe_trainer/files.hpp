@@ -1,4 +1,5 @@
-// Files of the trainer: written whole or not at all, and checkpoints, from which a training goes on bit for bit.
+// Reads and writes the files of the trainer. A file is written whole or not at all. Checkpoints are files from which a
+// training continues bit for bit.
 #ifndef MOE_TRAINER_FILES_HPP
 #define MOE_TRAINER_FILES_HPP
 
@@ -14,14 +15,17 @@
 
 namespace trainer {
 
+/// Returns the content of a file, or what is wrong.
 [[nodiscard]] stretto::expected<std::string, std::string> read_file(const std::string& path);
-/// Writes beside the file, and then puts it in its place: nobody sees half of it. Nothing, or what is wrong.
+/// Writes a file beside the one with that path and then renames it, so that nobody sees half of it. Returns nothing, or
+/// what is wrong.
 [[nodiscard]] std::optional<std::string> write_file(const std::string& path, const std::string& content);
-/// What would keep write_file from writing there; leaves nothing behind.
+/// Returns what would keep write_file from writing there, or nothing. It creates and removes the file beside it that
+/// write_file uses.
 [[nodiscard]] std::optional<std::string> fault_of_path(const std::string& path);
 
-/// A training between two steps, with all that must be the same to go on: also in which chunks it has run, since sums
-/// over chunks have other bits.
+/// A training between two steps, with all that must be the same to continue it. That includes the chunks in which it
+/// has run, since sums over other chunks are rounded differently.
 struct checkpoint {
     model_shape shape;
     trainer::mesh mesh;
@@ -29,9 +33,11 @@ struct checkpoint {
     std::vector<stretto::module_chunks> chunks = {};
     training_state state;
 };
+/// Returns the 64-bit FNV-1a hash of a text.
 [[nodiscard]] std::uint64_t hash_of(const std::string& bytes);
+/// Returns a checkpoint as the content of a file, which ends with a check sum.
 [[nodiscard]] std::string spelled(const checkpoint& c);
-/// An error says what is wrong with the file, with a hint.
+/// Reads a checkpoint from the content of a file. The error says what is wrong with the file, with a hint.
 [[nodiscard]] stretto::expected<checkpoint, std::string> parsed_checkpoint(const std::string& bytes);
 
 }  // namespace trainer

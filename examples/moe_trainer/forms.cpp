@@ -27,7 +27,7 @@ using stretto::expected;
 using stretto::schedule_options;
 using stretto::unexpected;
 
-/// The groups of a program with the ranks that rank 0 meets in them.
+/// Returns the groups of a program, with the ranks that rank 0 meets in them.
 stretto::process_groups groups_of(const program& p) {
     stretto::process_groups made;
     for (stretto::group_id id = 0; id < p.groups.size(); ++id) {
@@ -40,7 +40,7 @@ stretto::process_groups groups_of(const program& p) {
     return made;
 }
 
-/// What an exchange of part of the rows takes on the link.
+/// Prices an exchange of some of the rows by the link.
 struct link_prices {
     const program* p;
     stretto::host_link link;
@@ -63,7 +63,7 @@ struct sizes {
 };
 using part_costs = stretto::share_costs<view, op_model, sizes, link_prices>;
 
-/// All that is asked about a program before it is cut.
+/// The models of a program that the search for chunks needs.
 struct models {
     const program* p;
     stretto::host_link link;
@@ -74,7 +74,7 @@ struct models {
     [[nodiscard]] op_model ops() const { return {p, link}; }
     [[nodiscard]] auto chunks() { return stretto::rule_chunk_model(view(), dialect{p}, orders); }
     [[nodiscard]] part_costs costs() const {
-        // As op_model guesses.
+        // The same estimates as those of op_model.
         return {view(), ops(), {p}, {.launch = {500}, .memory_bytes_per_second = 4e9}, {p, link}};
     }
     [[nodiscard]] stretto::token_rows<tensor_id> rows(std::int64_t sequences) const { return {sequences, tokens}; }
@@ -83,7 +83,7 @@ models models_of(const program& p, const training_step& s, stretto::host_link li
     return {&p, link, {{s.text, 0}, {s.targets, 0}}};
 }
 
-/// The rewriter of the IR, which remembers what the clone of a kernel is thought to take.
+/// The rewriter of the IR. It gives the clones of kernels the durations that the search has estimated.
 struct pricing_rewriter : rewriter {
     part_costs costs;
 
@@ -212,7 +212,8 @@ expected<std::optional<form>, std::string> form_writer::in_buckets(const form& f
                                                 .under = within.under,
                                                 .to_beat = to_beat});
     if (!found || found->front.empty()) return std::optional<form>();
-    // Launches cost more than the clock knows: of plans that are as good as equally fast, the one with fewest.
+    // Launches cost more than the clock knows, so of the plans that are at most one percent slower than the fastest,
+    // the one with the fewest collectives is taken.
     const auto* best = &found->front[0];
     for (const auto& other : found->front)
         if (other.makespan.count <= found->front[0].makespan.count / 100 * 101 && other.collectives < best->collectives)

@@ -1,4 +1,4 @@
-// The rule kind that is the trainer's own (stretto/transform/chunk_rules/ has all others).
+// The only rule kind that the trainer defines itself; all others are in stretto/transform/chunk_rules/.
 #ifndef MOE_TRAINER_GROUPED_ROWS_HPP
 #define MOE_TRAINER_GROUPED_ROWS_HPP
 
@@ -8,7 +8,8 @@
 
 namespace trainer {
 
-/// Rows that experts have in groups, each row by itself: no kind of the library, since the last operand counts rows.
+/// The rule kind of operations on rows that are grouped by expert, where each row is computed by itself. The library
+/// has none for them, because their last operand counts the rows of each group.
 struct each_grouped_row {
     stretto::chunk_verdict verdict(const stretto::chunk_rules::chunk_call& c) const {
         using namespace stretto::chunk_rules;

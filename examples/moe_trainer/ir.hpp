@@ -1,5 +1,5 @@
-// The trainer's own IR: operations in a list of numbers, tensors that know who makes and who reads them. Numbers never
-// change, so that a program is copied as any value is, and each of its forms can be kept beside the others.
+// The trainer's own IR: numbered operations and tensors in lists, where each tensor knows its maker and its readers.
+// Numbers never change, so a program can be copied like any value, and each of its forms can be kept beside the others.
 #ifndef MOE_TRAINER_IR_HPP
 #define MOE_TRAINER_IR_HPP
 
@@ -44,24 +44,27 @@ enum class code : std::uint8_t {
 enum class role : std::uint8_t { input, output, kernel, view, start, wait };
 // clang-format on
 
+/// The name of an operator, and the kind of vertex that its operations are.
 struct code_entry {
     const char* name;
     role is;
 };
 [[nodiscard]] const code_entry& entry_of(code c);
 
+/// One operation. `field` depends on the operator: the heads of attention, an index, a divisor, or a number of ranks.
 struct operation {
     code what = code::given;
     std::vector<tensor_id> reads = {}, makes = {};
     std::int64_t field = 0;
     std::uint32_t module = 0;
     bool backward = false;
-    stretto::group_id group = 0;  ///< of a start, and of what packs for one
+    stretto::group_id group = 0;  ///< the communicator of a start, and of a pack for one
     std::uint32_t chunk = 0;
-    std::uint64_t like = 0;  ///< the collective of the program that it is, or is a part of
-    std::int64_t takes = 0;  ///< nanoseconds of its kernel or collective, if they are known
+    std::uint64_t like = 0;  ///< the logical id: that of the collective of which it is a part
+    std::int64_t takes = 0;  ///< nanoseconds of its kernel or collective; 0 if not known
 };
 
+/// One tensor: the operation that makes it, its type, and the operations that read it, once for each use.
 struct tensor {
     op_id by = 0;
     extents shape = {};
@@ -73,12 +76,13 @@ struct tensor {
     [[nodiscard]] std::int64_t count() const { return size() / stretto::size_of(element); }
 };
 
-/// Which ranks hold what: experts are spread over `expert_ranks` neighbours, and every such block has all of them.
+/// How ranks share weights: experts are distributed over `expert_ranks` neighbouring ranks, and every such block has
+/// all of them.
 struct mesh {
     std::int64_t ranks = 1, expert_ranks = 1;
 };
 
-/// A communicator. An author makes one for each set of ranks; the library adds others of the same ranks.
+/// A communicator. The program is written with one for each set of ranks; the library adds others of the same ranks.
 struct communicator {
     enum class of : std::uint8_t {
         world,
@@ -89,11 +93,12 @@ struct communicator {
     std::int32_t priority = 0;
 };
 
-/// How many ranks there are in a group, and how far apart they are.
+/// The number of ranks in a group, and their distance.
 struct spread {
     std::int64_t members = 1, stride = 1;
 };
 
+/// A step: its operations in program order, their tensors, communicators and modules.
 struct program {
     trainer::mesh mesh = {};
     std::vector<operation> ops = {};
@@ -102,11 +107,11 @@ struct program {
     std::vector<communicator> groups = {};
     std::vector<std::string> modules = {std::string()};
 
-    // What is recorded next belongs to them.
+    // Operations that are recorded next belong to this module and direction.
     std::uint32_t module = 0;
     bool backward = false;
 
-    op_id cursor = 0;  ///< in front of which rewriting inserts
+    op_id cursor = 0;  ///< the operation before which rewriting inserts
 
     program() = default;
     program(const program& other)
@@ -128,7 +133,8 @@ struct program {
         module = static_cast<std::uint32_t>(modules.size());
         modules.push_back(path);
     }
-    /// The ranks of a communicator: each has those of its own group of so many, so far apart.
+    /// Returns how the ranks of a communicator are spread. All ranks are divided into groups of that size and distance,
+    /// and each rank has the group that contains it.
     [[nodiscard]] spread spread_of(stretto::group_id g) const {
         if (groups[g].what == communicator::of::world) return {mesh.ranks, 1};
         if (groups[g].what == communicator::of::block) return {mesh.expert_ranks, 1};
@@ -137,7 +143,7 @@ struct program {
     [[nodiscard]] std::int64_t members(stretto::group_id g) const { return spread_of(g).members; }
     [[nodiscard]] std::int64_t members_of(op_id o) const { return members(ops[o].group); }
 
-    /// Adds an operation in front of position `at` of the order.
+    /// Adds an operation before position `at` of the order.
     op_id insert(std::size_t at, operation o) {
         const auto id = static_cast<op_id>(ops.size());
         if (o.like == 0) o.like = id + 1;
@@ -167,14 +173,14 @@ struct program {
     [[nodiscard]] const extents& shape(tensor_id x) const { return tensors[x].shape; }
     [[nodiscard]] const operation& maker(tensor_id x) const { return ops[tensors[x].by]; }
 
-    /// How many of its first operands an operation changes where they are.
+    /// Returns how many of its first operands an operation changes in place.
     static std::ptrdiff_t changes(const operation& o) { return o.what == code::adam ? 3 : o.what == code::balance; }
-    /// Whether a tensor is where the first operand of its maker is.
+    /// Returns whether a tensor has no memory of its own, because it lives in that of the first operand of its maker.
     [[nodiscard]] bool is_elsewhere(tensor_id x) const {
         const role is = entry_of(maker(x).what).is;
         return is == role::view || is == role::wait || changes(maker(x)) != 0;
     }
-    /// How many bytes into that memory it begins.
+    /// Returns the byte of that memory at which a tensor begins.
     [[nodiscard]] std::int64_t offset(tensor_id x) const {
         std::int64_t sum = 0;
         for (; is_elsewhere(x); x = maker(x).reads[0]) {
@@ -184,8 +190,8 @@ struct program {
         return sum;
     }
 
-    /// Adds an operation of other operands, without results, where one that is there belongs, in front of the cursor.
-    /// If both do the same, it is a part of the same collective.
+    /// Adds an operation with other operands, without results, before the cursor. It belongs to the module and the
+    /// group of `like`; if it has the same operator, it is a part of the same collective.
     op_id insert_like(op_id like, code what, std::span<const tensor_id> reads, std::int64_t field = 0) {
         const operation o = ops[like];
         operation made{what, {reads.begin(), reads.end()}, {}, field, o.module, o.backward, o.group};
@@ -205,7 +211,7 @@ struct program {
         std::erase(order, o);
         order.insert(order.begin() + static_cast<std::ptrdiff_t>(place_of(in_front_of)), o);
     }
-    /// What the step leaves; the loss is the first of them.
+    /// Returns the outputs of the step; the loss is the first of them.
     [[nodiscard]] const std::vector<tensor_id>& kept() const {
         return ops[*std::find_if(order.rbegin(), order.rend(), [&](op_id o) { return ops[o].what == code::kept; })]
             .reads;

@@ -9,7 +9,7 @@
 namespace trainer {
 namespace {
 
-/// A block of `rows` times `columns` results, whose sums stay in registers.
+/// Computes a block of `rows` times `columns` results, whose sums stay in registers.
 template <std::size_t rows, std::size_t columns>
 void block(std::size_t k, const float* a, std::size_t down, std::size_t along, const float* b, std::size_t width,
            float* c, bool adds) {
@@ -35,7 +35,7 @@ void band(std::size_t n, std::size_t k, const float* a, std::size_t down, std::s
 
 float sigmoid(float x) { return 1.0f / (1.0f + std::exp(-x)); }
 
-/// silu(a) b of halves a and b of each row; and its derivatives.
+/// Compute silu(a) b of the halves a and b of each row, and its derivatives.
 void swish_rows(std::int64_t rows, std::int64_t half, const float* x, float* y) {
     for (std::int64_t r = 0; r < rows; ++r, x += 2 * half, y += half)
         for (std::int64_t j = 0; j < half; ++j) y[j] = x[j] * sigmoid(x[j]) * x[half + j];
@@ -61,7 +61,7 @@ float inner(const float* a, const float* b, std::int64_t n) {
 }
 constexpr float tiny = 1e-5f;
 
-/// Causal attention of one head of one sequence, whose rows of queries, keys and values are `stride` apart.
+/// Computes causal attention of one head of one sequence. Rows of queries, keys and values are `stride` apart.
 class head {
 public:
     head(std::int64_t length, std::int64_t width, std::int64_t stride) : s_(length), d_(width), stride_(stride) {
@@ -90,7 +90,7 @@ public:
             }
         }
     }
-    /// Writes the gradients of queries, keys and values, as far apart as these.
+    /// Writes the gradients of queries, keys and values, whose rows are also `stride` apart.
     void backward(const float* g, std::int64_t g_stride, const float* q, const float* k, const float* v, float* dq,
                   float* dk, float* dv) {
         weigh(q, k);
@@ -133,6 +133,7 @@ private:
                 y[t * y_stride + j + 1] = a * s + b * c;
             }
     }
+    /// Rotates queries and keys, and computes the weight of each position u for each later position t.
     void weigh(const float* q, const float* k) {
         turn(q, stride_, q_.data(), d_, 1.0f);
         turn(k, stride_, k_.data(), d_, 1.0f);
@@ -194,8 +195,8 @@ void compute(const program& p, op_id id, stretto::task_memory memory) {
     auto* const to = memory.result<float>(0);
     auto* const integers = memory.result<std::int64_t>(0);
     auto* const places = memory.result<std::int32_t>(0);
-    // Rows come rank by rank, and of each rank expert by expert: entry k of the ends is for expert k modulo their
-    // number.
+    // Calls f(expert, first row, rows) for each group of rows that is not empty. Rows come rank by rank, and those of
+    // each rank expert by expert: entry k of the ends is for expert k modulo the number of experts.
     const auto each_group = [&](std::size_t at, std::int64_t experts, auto&& f) {
         std::int64_t first = 0;
         for (std::int64_t k = 0; k < count(at); ++k) {
@@ -388,7 +389,7 @@ void compute(const program& p, op_id id, stretto::task_memory memory) {
             for (std::int64_t r = 0; r < rows; ++r)
                 to[r] = inner(read(0) + r * shape(0)[1], read(1) + r * shape(0)[1], shape(0)[1]);
             return;
-        case code::round16:  // beyond the rows that there are, nobody reads
+        case code::round16:  // rows beyond those in use are rounded too, but never read
             for (std::int64_t k = 0; k < all; ++k) to[k] = rounded_to_16_bits(read(0)[k]);
             return;
         case code::expert: {
@@ -415,7 +416,7 @@ void compute(const program& p, op_id id, stretto::task_memory memory) {
             });
             return;
         }
-        case code::adam: {  // the clock has the rate, and what is left of the two means' beginnings
+        case code::adam: {  // the clock has the rate and the bias corrections of both means
             const float rate = read(4)[0], first = read(4)[1], second = read(4)[2];
             for (std::int64_t k = 0; k < all; ++k) {
                 const float g = read(3)[k];
@@ -450,7 +451,7 @@ void compute(const program& p, op_id id, stretto::task_memory memory) {
                     else to[j] += read(k)[j];
                 }
             return;
-        case code::pack: {  // member by member, or, where each rank has a share, rank by rank
+        case code::pack: {  // member by member, or rank by rank if each rank has a share
             const std::int64_t ranks = o.field;
             for (std::int64_t r = 0, at = 0; r < ranks; ++r)
                 for (std::size_t k = 0; k < in.size(); ++k) {

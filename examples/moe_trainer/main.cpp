@@ -1,4 +1,4 @@
-// Trains a small mixture-of-experts transformer, on ranks that are threads, and hides its communication.
+// Trains a small mixture-of-experts transformer, and hides its communication. session.hpp documents what it does.
 #include "session.hpp"
 
 int main(int argc, char** argv) {

@@ -17,7 +17,8 @@ public:
         made_.shape = s;
         p().mesh = m;
         p().groups = {{communicator::of::world}};
-        // One communicator for each set of ranks: where all ranks share the experts, theirs is that of all.
+        // There is one communicator for each set of ranks. If all ranks share the experts, exchanges use the one of all
+        // ranks.
         if (m.expert_ranks < m.ranks) {
             block_ = 1, replicas_ = 2;
             p().groups.push_back({communicator::of::block});
@@ -71,7 +72,7 @@ private:
         return p().make(code::arrive, {sent}, p().shape(sent), p().tensors[sent].element);
     }
 
-    /// A weight, gathered from the ranks that share it.
+    /// Makes a weight, gathered from the ranks that share it. All ranks share one that does not belong to experts.
     tensor_id dense(const std::string& name, extents shape) { return gathered(name, std::move(shape), 0, false); }
     tensor_id gathered(const std::string& name, extents shape, stretto::group_id group, bool of_experts) {
         std::int64_t all = 1;
@@ -88,7 +89,7 @@ private:
         whole_.push_back(x);
         return x;
     }
-    /// Its gradient, summed over these ranks, and what Adam does with it.
+    /// Sums the gradient of weight k over these ranks, and lets Adam change the weight.
     void learn(std::size_t k, tensor_id g) {
         const weight& w = made_.weights[k];
         const std::int64_t share = p().shape(w.share)[0], all = p().tensors[g].count();
@@ -111,7 +112,8 @@ private:
         const std::int64_t copies = tokens_ * s_.chosen, room = ranks * tokens_ * std::min(s_.chosen, own);
         const tensor_id y = p().make(code::norm, {x, dense("norm", {w})}, {tokens_, w});
 
-        // Who goes where. The bias towards idle experts decides, but does not weigh.
+        // This decides which token goes to which expert. The bias towards idle experts affects the choice, but not the
+        // weights.
         const tensor_id bias = given({s_.experts});
         made_.expert_bias.push_back(bias);
         const tensor_id scores = p().make(
@@ -130,7 +132,7 @@ private:
         const std::vector<tensor_id> sent = amounts(tally, ranks, own), received = amounts(arrived, ranks, own);
         const tensor_id ends = p().make(code::ends, {arrived}, {s_.experts}, n);
 
-        // There, through the experts, and back.
+        // The rows go to the ranks of their experts, through the experts, and back.
         tensor_id rows = exchange(rounded(p().make(code::fetch, {y, token}, {copies, w})), received, sent, {room, w});
         rows =
             p().make(code::expert, {rows, experts_weight("in", {own, w, 2 * s_.hidden}), ends}, {room, 2 * s_.hidden});
@@ -142,12 +144,12 @@ private:
         const tensor_id routed =
             p().make(code::put, {p().make(code::blank, {y}, {tokens_, w}), token, rows}, {tokens_, w});
 
-        // Beside them, the expert of all tokens.
+        // All tokens also go through the shared expert.
         tensor_id all = p().make(code::project, {y, dense("shared_in", {w, 2 * s_.shared})}, {tokens_, 2 * s_.shared});
         all = p().make(code::swish, {all}, {tokens_, s_.shared});
         all = p().make(code::project, {all, dense("shared_out", {s_.shared, w})}, {tokens_, w});
 
-        // All ranks count together how many tokens each expert has had.
+        // All ranks together count how many tokens each expert has had.
         tensor_id counted = tally;
         if (p().mesh.ranks > 1) counted = arrive(p().make(code::count, {tally}, {s_.experts}, n));
         kept_.push_back(p().make(code::balance, {bias, counted}, {s_.experts}));

@@ -1,4 +1,4 @@
-// The module of ranks that are processes of mpiexec.
+// The module for ranks that are processes started by mpiexec.
 #include <cstdint>
 
 #include "rank_program.hpp"
@@ -11,7 +11,7 @@ namespace {
 class processes : public transport {
 public:
     explicit processes(const transport_options& o) : options_(o) {
-        int threads = MPI_THREAD_SINGLE;  // mpi_world says if they are too few
+        int threads = MPI_THREAD_SINGLE;  // mpi_world reports too few
         MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &threads);
         MPI_Comm_rank(MPI_COMM_WORLD, &me_);
         MPI_Comm_size(MPI_COMM_WORLD, &size_);
@@ -32,7 +32,7 @@ public:
         const stretto::rank_groups groups = groups_of_ranks(job.p);
         std::unique_ptr<stretto::mpi_world> world;
         {
-            const real_time priority(options_.real_time, urgency::channels);  // which are made here
+            const real_time priority(options_.real_time, urgency::channels);  // whose threads are made here
             auto made = stretto::mpi_world::make(MPI_COMM_WORLD, groups.all(), {.timed = job.options.timed});
             if (!made) return explain(made.error());
             world = *std::move(made);
@@ -55,7 +55,7 @@ public:
     }
 
 private:
-    /// Gives what one rank has to all others.
+    /// Sends the array of one rank to all others.
     template <class T>
     void tell(int from, std::vector<T>& all) const {
         std::uint64_t count = all.size();

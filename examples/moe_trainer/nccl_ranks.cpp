@@ -1,6 +1,6 @@
-// The module of ranks that are devices of this machine, each with a thread. Kernels are functions of the host, which a
-// stream of the device calls, over memory that both can reach; collectives are those of NCCL, whose sums are in an
-// order of its own.
+// The module for ranks that are devices of this machine, each with a thread. Kernels are functions of the host, which a
+// stream of the device calls, over memory that both can access. Collectives are those of NCCL, which adds in an order
+// of its own.
 #include <exception>
 #include <thread>
 

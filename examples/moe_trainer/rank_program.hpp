@@ -1,4 +1,4 @@
-// What one rank does in a run, whatever backend it is on: binds the order, and makes steps.
+// Runs the part of one rank, on any backend: it binds the order and makes steps.
 #ifndef MOE_TRAINER_RANK_PROGRAM_HPP
 #define MOE_TRAINER_RANK_PROGRAM_HPP
 
@@ -17,7 +17,7 @@
 
 namespace trainer {
 
-/// Which ranks the groups of the program are, for each rank.
+/// Returns the ranks of the groups of the program, for each rank.
 [[nodiscard]] inline stretto::rank_groups groups_of_ranks(const program& p) {
     stretto::rank_groups made(static_cast<std::size_t>(p.mesh.ranks));
     for (stretto::group_id g = 0; g < p.groups.size(); ++g) {
@@ -28,7 +28,8 @@ namespace trainer {
     return made;
 }
 
-/// The amounts of an exchange: those received stand behind its rows, and those sent behind these.
+/// The amounts of an exchange, which its operands measure: after the rows, the amounts received from each rank, then
+/// those sent to each.
 struct exchange_amounts {
     std::vector<stretto::split_size> received = {}, sent = {};
 
@@ -40,7 +41,7 @@ struct exchange_amounts {
     }
 };
 
-/// What operations do when they run.
+/// The step_work of a program: what its operations do when they run.
 struct work : op_model {
     const exchange_amounts* amounts;
 
@@ -56,11 +57,13 @@ struct work : op_model {
     stretto::bytes offset(tensor_id x) const { return {p->offset(x)}; }
 };
 
+/// Returns a callable that names tasks in messages.
 [[nodiscard]] inline auto names_of(const program& p) {
     return [&p](stretto::task_id t) { return entry_of(p.ops[p.order[t]].what).name; };
 }
 
-/// The part of one rank in a job. Throws if the order cannot be bound.
+/// Runs the part of one rank in a job, and copies its state back. Returns why the run has failed, or nothing. Throws if
+/// the order cannot be bound.
 template <stretto::backend Rank>
 [[nodiscard]] std::optional<stretto::run_failure> run_rank(rank_job& job, const stretto::rank_groups& groups,
                                                            Rank& on) {

@@ -1,4 +1,4 @@
-// Priority for the threads of a training, so that other processes are not in what it measures.
+// Gives the threads of a training priority, so that other processes do not disturb its measurements.
 #ifndef MOE_TRAINER_REAL_TIME_HPP
 #define MOE_TRAINER_REAL_TIME_HPP
 
@@ -7,14 +7,14 @@
 
 namespace trainer {
 
-/// A network does not wait for a core, so channels come before kernels.
+/// The priority of a thread. Channels come before kernels, because a network does not wait for a core.
 enum class urgency {
     kernels = 1,
     channels = 2
 };
 
-/// While it lives, this thread, and those that it makes, go before those of other processes, if that is wanted and
-/// permitted.
+/// While this object exists, this thread and the threads that it creates have priority over those of other processes,
+/// if that is wanted and permitted.
 class real_time {
 public:
     real_time(bool wanted, urgency u) {

@@ -28,13 +28,13 @@ std::string row(const char* what, const std::string& x) {
     return std::string("<tr><td>") + what + "</td><td>" + x + "</td></tr>\n";
 }
 
-/// What a trace calls tasks and groups.
+/// The names of tasks and groups in a trace.
 struct labels {
     const program* p;
 
     std::string name(stretto::task_id t) const {
         const operation& o = p->ops[p->order[t]];
-        // The number tells operations of a kind apart, since a step as a file needs different names.
+        // The number distinguishes operations of one kind, because the names in a step must differ.
         return std::string(entry_of(o.what).name) + " " + std::to_string(p->order[t]) +
                (o.backward ? " backward, " : ", ") + p->modules[o.module];
     }

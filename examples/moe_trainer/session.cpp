@@ -35,7 +35,7 @@ double mean(const std::vector<double>& all, std::size_t last) {
     return from == all.end() ? 0 : std::accumulate(from, all.end(), 0.0) / static_cast<double>(all.end() - from);
 }
 
-/// The load of the busiest of the lane and the channels.
+/// Returns the load of the busiest of the lane and the channels, in milliseconds.
 double busiest_lane(const stretto::task_graph& g) {
     std::vector<stretto::nanoseconds> load(g.groups + 1);
     for (stretto::task_id t = 0; t < g.size(); ++t)
@@ -43,7 +43,7 @@ double busiest_lane(const stretto::task_graph& g) {
     return stretto::to_milliseconds(*std::max_element(load.begin(), load.end()));
 }
 
-/// How much of the time of collectives is hidden, if the lane has waited for so long, in milliseconds.
+/// Returns the share of the time of collectives that is hidden if the lane has waited for `waited` milliseconds.
 double overlap(double collectives, double waited) {
     return collectives <= 0 ? 1 : std::clamp(1 - waited / collectives, 0.0, 1.0);
 }
@@ -54,7 +54,7 @@ double time_of_collectives(const form& f) {
     return sum;
 }
 
-/// A bar on a terminal; elsewhere a line now and then.
+/// Shows progress: a bar on a terminal, or a line now and then elsewhere.
 class progress_bar {
 public:
     explicit progress_bar(std::int64_t steps) : steps_(steps), shows_(isatty(STDERR_FILENO) != 0) {}
@@ -109,13 +109,13 @@ public:
     }
 
 private:
-    static constexpr std::int64_t timed_steps = 20;  // the last ones, of which a median can be told
+    static constexpr std::int64_t timed_steps = 20;  // the last ones; enough for a median
 
     int fail(int status, const std::string& what) const {
         if (!what.empty() && (!on_ || on_->is_first())) std::fprintf(stderr, "moe_trainer: %s\n", what.c_str());
         return status;
     }
-    /// Whatever needs files, which may be there for one process and not for another.
+    /// Does everything that needs files, because they may exist for one process and not for another. Returns a status.
     int prepare() {
         if (on_->is_first())
             for (const std::string& path : {a_.trace, a_.step_file, a_.report, a_.checkpoint})
@@ -143,7 +143,7 @@ private:
         return train(*on_, step_, *f.p, *f.tasks, order, text_, o, state, made);
     }
 
-    /// Trains, and writes a checkpoint now and then: between two runs, in which no rank is.
+    /// Trains, and writes checkpoints between two runs, when no rank is in a step.
     int train_to_the_end(run_result& made) {
         const std::int64_t first_timed = std::max(state_.steps, a_.steps - timed_steps);
         while (state_.steps < a_.steps) {
@@ -165,6 +165,7 @@ private:
         return spelled({a_.shape, a_.ranks, hash_of(text_), planned_->chosen.chunks, state_});
     }
 
+    /// Continues from a checkpoint. Returns why it does not fit this training, or nothing.
     std::optional<std::string> resume() {
         auto bytes = read_file(a_.resume);
         if (!bytes) return "cannot be read: give a file that --checkpoint has written";
@@ -187,7 +188,8 @@ private:
         return {};
     }
 
-    /// Runs a form as it is written, from a copy of the state: so kernels take what they take by themselves.
+    /// Runs a form in the order in which it is written, from a copy of the state. Without overlap, each kernel takes
+    /// the time that it takes alone.
     std::optional<std::string> measure(const form& f, stretto::measured_run& run, double& milliseconds) const {
         training_state copy = state_;
         run_options o;
@@ -215,7 +217,8 @@ private:
                         figures_.whole_predicted, figures_.whole_measured);
         return {};
     }
-    /// The plan was made with shares of what whole kernels take. Now their parts are there, and can be measured, too.
+    /// Measures the planned form and orders it again. The plan was made with shares of the durations of whole kernels;
+    /// the parts themselves can be measured now.
     std::optional<std::string> measure_plan() {
         stretto::measured_run run;
         double unused = 0;
@@ -249,8 +252,8 @@ private:
             figures_.bound);
     }
 
-    /// Buckets, communicators and the order change no bit: the same chunks, unmerged and in the order in which they
-    /// are written, make the same state.
+    /// Checks that buckets, communicators and the order change no bit: the same chunks, unmerged and in the order in
+    /// which they are written, must make the same state.
     std::optional<std::string> compare_bits() {
         training_state a = state_, b = state_;
         run_result unused;
@@ -303,7 +306,7 @@ private:
         stretto::nanoseconds kernels;
         for (stretto::task_id t = 0; t < g.size(); ++t)
             if (g.kind[t] == stretto::op_kind::compute) kernels += run.tasks[t].duration;
-        // The transfers and the makespan are not fitted, so that what the clock says of them remains a prediction.
+        // Transfers and the makespan are not fitted, so what the clock says about them remains a prediction.
         const stretto::contention c = stretto::fit_contention(g, planned_->schedule.order(), kernels);
         figures_.contention = static_cast<double>(c.numerator) / static_cast<double>(c.denominator);
         const auto slowed = stretto::certify(g, planned_->schedule.order(), planned_->schedule.memory_limit(), c);
@@ -311,7 +314,7 @@ private:
             figures_.contended = stretto::to_milliseconds(slowed->makespan());
             figures_.contended_bound = stretto::to_milliseconds(slowed->bound().value);
         }
-        std::vector<stretto::measured_span> middle;  // of the step with the middle time, on the first rank
+        std::vector<stretto::measured_span> middle;  // spans of the step with the median makespan on the first rank
         for (const stretto::measured_span& s : times)
             if (s.rank == 0 && s.step == run.middle.number) middle.push_back(s);
         const auto seen = stretto::measured_times(g, planned_->schedule.order(), middle);
@@ -338,7 +341,7 @@ private:
     training_step step_;
     training_state state_;
     chunk_wish wish_;
-    stretto::host_link link_;  // of the options, or as it was measured
+    stretto::host_link link_;  // from the options, or as it was measured
     std::optional<form> whole_;
     std::optional<planned_step> planned_;
     run_figures figures_;

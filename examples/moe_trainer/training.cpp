@@ -9,7 +9,7 @@
 namespace trainer {
 namespace {
 
-/// A number that depends on all of `keys`, and looks like chance (SplitMix64).
+/// Returns a number that depends on all of `keys`, and looks random (SplitMix64).
 template <class... Keys>
 std::uint64_t mixed(Keys... keys) {
     std::uint64_t x = 0;
@@ -22,7 +22,7 @@ std::uint64_t mixed(Keys... keys) {
     return x;
 }
 
-/// Element k of weight number w, before the first step.
+/// Returns element k of weight number w before the first step, between -most and most.
 float first_weight(std::uint64_t seed, std::size_t w, std::int64_t k, float most) {
     const auto drawn = static_cast<double>(mixed(seed, w, k) >> 11) / 9007199254740992.0;  // below 1
     return static_cast<float>((2 * drawn - 1) * static_cast<double>(most));

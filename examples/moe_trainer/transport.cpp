@@ -21,7 +21,7 @@ public:
         const stretto::rank_groups groups = groups_of_ranks(job.p);
         std::unique_ptr<stretto::host_world> world;
         {
-            const real_time priority(options_.real_time, urgency::channels);  // which are made here
+            const real_time priority(options_.real_time, urgency::channels);  // whose threads are made here
             world = std::make_unique<stretto::host_world>(
                 options_.ranks, groups.all(), stretto::host_options{.link = options_.link, .timed = job.options.timed});
         }
@@ -37,7 +37,7 @@ private:
     transport_options options_;
 };
 
-/// The modules that could be asked, the likeliest first: whoever has started the processes tells which MPI it is.
+/// Returns the modules to try, the likeliest first. The environment of a process tells which MPI has started it.
 std::vector<std::string> modules_of(place_of_ranks where) {
     if (where == place_of_ranks::nccl) return {"moe_trainer_nccl.so"};
     if (std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr) return {"moe_trainer_openmpi.so"};
@@ -56,7 +56,7 @@ stretto::expected<std::unique_ptr<transport>, std::string> open_transport(place_
     const auto directory = std::filesystem::read_symlink("/proc/self/exe", unknown).parent_path();
     std::string why;
     for (const std::string& name : modules_of(where)) {
-        // Libraries of MPI load parts of themselves, which look for it among what all see.
+        // MPI libraries load plugins, which look for symbols of the library in the global scope.
         void* const module = dlopen((directory / name).c_str(), RTLD_NOW | RTLD_GLOBAL);
         void* const found = module == nullptr ? nullptr : dlsym(module, name_of_transport_maker);
         if (found == nullptr) {

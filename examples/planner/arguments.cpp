@@ -57,7 +57,7 @@ struct usage_error {
     std::string message;
 };
 
-/// "a/moe.json.gz" -> "moe".
+/// Returns the name of the step in a file: "moe" for "a/moe.json.gz".
 std::string name_of_step(const std::string& path) {
     if (path == "-") return "stdin";
     std::string name = fs::path(path).filename().string();
@@ -66,7 +66,7 @@ std::string name_of_step(const std::string& path) {
     return name;
 }
 
-/// The file that `pattern` names for one step.
+/// Returns the file that `pattern` names for one step. Throws if the pattern is one file for several steps.
 std::string file_for(std::string pattern, const std::string& step, const char* option, const char* ending,
                      bool several) {
     if (pattern.empty()) return pattern;
@@ -81,7 +81,7 @@ std::string file_for(std::string pattern, const std::string& step, const char* o
     return pattern;
 }
 
-/// No file is written twice, and none that is read is overwritten.
+/// Throws if a file would be written twice, or a file that is read would be overwritten.
 void check_files(const std::vector<job>& jobs) {
     std::set<fs::path> read, written;
     const auto canonical = [](const std::string& file) {
@@ -101,6 +101,7 @@ void check_files(const std::vector<job>& jobs) {
         }
 }
 
+/// Returns the least number of letters to insert, delete or replace that turns one text into the other.
 std::size_t edits_between(const std::string& a, const std::string& b) {
     std::vector<std::size_t> row(b.size() + 1);
     std::iota(row.begin(), row.end(), std::size_t{0});
@@ -119,7 +120,7 @@ std::size_t edits_between(const std::string& a, const std::string& b) {
 
 std::optional<std::string> similar_option(const std::string& misspelt, const std::vector<std::string>& options) {
     std::optional<std::string> best;
-    std::size_t least = 4;  // more edits than three are another word
+    std::size_t least = 4;  // a name with more than three edits is another word
     for (const std::string& option : options) {
         const std::size_t edits = edits_between(misspelt, option);
         if (edits < least && edits * 2 < option.size()) {
@@ -146,7 +147,7 @@ std::optional<stretto::memory_budget> parse_memory_limit(const std::string& text
         if (x * size >= 9e18) return std::nullopt;
         std::int64_t count = 0;
         if (unit.empty()) {
-            // Exactly, and no fractions: whoever writes 1.05 means 1.05x.
+            // A number of bytes is read exactly and has no fraction, because 1.05 probably means 1.05x.
             if (std::from_chars(text.data(), end, count).ptr != end) return std::nullopt;
         } else {
             count = static_cast<std::int64_t>(x * size);
@@ -158,7 +159,7 @@ std::optional<stretto::memory_budget> parse_memory_limit(const std::string& text
 
 namespace {
 
-/// "1.25" or "5/4" as a fraction.
+/// Parses "1.25" or "5/4" as a fraction. Returns nothing if it is neither, or below 1.
 std::optional<stretto::contention> parse_factor(std::string_view text) {
     const auto whole_number = [](std::string_view digits) -> std::optional<std::int64_t> {
         std::int64_t n = 0;

@@ -23,13 +23,14 @@ namespace {
 using stretto::expected;
 using stretto::unexpected;
 
-/// "25MiB" or "unlimited" as bytes; 0 if it is neither.
+/// Returns the bytes of a size such as "25MiB" or "unlimited", or 0 if the text is neither.
 stretto::bytes parse_size(const std::string& text) {
     const auto parsed = parse_memory_limit(text);
     return !parsed || text.ends_with('x') ? stretto::bytes{} : parsed->limit({});
 }
 
-/// The modules that patterns name, each once, in program order; or the pattern that names none.
+/// Returns the modules that match the patterns, each once and in program order. The error names a pattern that matches
+/// none.
 expected<std::vector<stretto::module_bucket>, std::string> modules_named(const stretto::capture_modules& modules,
                                                                          const std::vector<std::string>& patterns) {
     std::vector<stretto::module_bucket> all;

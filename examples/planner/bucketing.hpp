@@ -1,4 +1,4 @@
-// What --bucket says, and a step in such buckets.
+// Reads what --bucket requests, and writes a step in such buckets.
 #ifndef STRETTO_PLANNER_BUCKETING_HPP
 #define STRETTO_PLANNER_BUCKETING_HPP
 
@@ -15,27 +15,28 @@
 
 namespace planner {
 
-/// Which collectives are to travel together; by default those with which the step is fastest.
+/// Which collectives are to be merged. By default, the buckets with which the step is fastest are chosen.
 struct bucketing {
-    bool wanted = true;
-    bool choose = true;                     ///< any, as is best within the memory limit
-    stretto::bytes most = {};               ///< otherwise: bytes of one bucket
-    std::vector<std::string> modules = {};  ///< otherwise, if there are any: of these modules, each by itself
+    bool wanted = true;                     ///< false: no buckets
+    bool choose = true;                     ///< choose those that are best within the memory limit
+    stretto::bytes most = {};               ///< otherwise: the most bytes of one bucket
+    std::vector<std::string> modules = {};  ///< otherwise, unless empty: only in these modules, each by itself
     stretto::payload_order order = stretto::payload_order::registration;
 };
 
-/// "auto", "none", "25MiB", "layers.*,output=64MiB" or "layers.*=unlimited"; or what is wrong.
+/// Parses a setting such as "auto", "none", "25MiB", "layers.*,output=64MiB" or "layers.*=unlimited". The error says
+/// what is wrong.
 stretto::expected<bucketing, std::string> parse_buckets(const std::string& text);
 
-/// Several collectives that are one in the plan.
+/// A bucket of the plan, as reports show it.
 struct shown_bucket {
-    std::string start;       ///< of the one
-    std::string collective;  ///< its kind
+    std::string start;       ///< the name of its start
+    std::string collective;  ///< the kind of collective
     std::string group;
-    std::vector<std::string> members;
+    std::vector<std::string> members;  ///< the names of the starts that it replaces
     stretto::bytes payload, received;
-    stretto::nanoseconds saved;  ///< on the channel
-    stretto::nanoseconds paid;   ///< for copies, less the casts that they do
+    stretto::nanoseconds saved;  ///< time that the channel saves
+    stretto::nanoseconds paid;   ///< time of the copies, less that of the casts that they do
 };
 
 /// A step in buckets.
@@ -44,18 +45,19 @@ struct bucketed_step {
     std::vector<shown_bucket> buckets;  ///< in the order of the program
 };
 
-/// The step in the buckets that are wanted; nothing if there are none, or none that are faster. `options` say within
-/// which limits they are chosen. The error says what does not fit the step.
+/// Writes the step in the buckets that are wanted. Returns nothing if none are wanted, or if none are faster. `options`
+/// contains the limits within which buckets are chosen. The error says what does not fit the step.
 stretto::expected<std::optional<bucketed_step>, std::string> in_buckets(const stretto::capture& step,
                                                                         const bucketing& wanted,
                                                                         stretto::bucket_search_options options);
 
-/// How many collectives travel in them, what all of them save, and what they pay.
+/// Return how many collectives the buckets contain, how much time they save on channels in total, and how much their
+/// copies take in total.
 std::size_t members_of(const std::vector<shown_bucket>& buckets);
 stretto::nanoseconds saved_by(const std::vector<shown_bucket>& buckets);
 stretto::nanoseconds paid_by(const std::vector<shown_bucket>& buckets);
 
-/// So many buckets, those that save most first.
+/// Returns at most `count` buckets, those that save most first.
 std::vector<const shown_bucket*> best_buckets(const std::vector<shown_bucket>& buckets, std::size_t count);
 
 }  // namespace planner

@@ -1,4 +1,4 @@
-// What --chunk says: 4, auto, or so many chunks for modules, such as layers.*.moe:backward=2.
+// Reads what --chunk requests: a number of chunks, "auto", or numbers for modules, such as layers.*.moe:backward=2.
 #ifndef STRETTO_PLANNER_CHUNK_SETTINGS_HPP
 #define STRETTO_PLANNER_CHUNK_SETTINGS_HPP
 
@@ -13,19 +13,19 @@
 
 namespace planner {
 
-/// In which chunks a step is to run; by default whole.
+/// The chunks in which a step is to run. By default, it runs whole.
 struct chunking {
-    bool choose = false;                                ///< any, as is best within the memory limit
-    std::vector<stretto::chunk_setting> settings = {};  ///< of several that name an operation the last one counts
+    bool choose = false;                                ///< choose those that are best within the memory limit
+    std::vector<stretto::chunk_setting> settings = {};  ///< the last one that names an operation counts for it
     stretto::recombining how = stretto::recombining::either;
 
     [[nodiscard]] bool wanted() const { return choose || !settings.empty(); }
 };
 
-/// "auto", or settings with commas between them; or what is wrong.
+/// Parses "auto", or settings with commas between them. The error says what is wrong.
 stretto::expected<chunking, std::string> parse_chunks(const std::string& text);
 
-/// The settings in rows of these tokens; or what is wrong.
+/// Converts settings to rows of these tokens. The error says what is wrong.
 stretto::expected<std::vector<stretto::module_chunks>, std::string> in_rows(
     const std::vector<stretto::chunk_setting>& settings, const stretto::capture_token_symbol& tokens);
 

@@ -36,7 +36,7 @@ timeline in_program_order(std::shared_ptr<const program> p, stretto::contention 
 
 deadlock_verdict verdict_of(const timeline& t) { return {stretto::communicators_in_flight(t.of->graph, t.order)}; }
 
-/// Adds all schedules of a program, of whatever limit, that no other one beats in both makespan and peak.
+/// Adds all schedules of a program that no other one beats in both makespan and peak, whatever the memory limit.
 void add_front(std::vector<front_point>& front, const written_step& p, stretto::schedule_options within) {
     within.memory_limit = stretto::memory_budget::of_variant(stretto::unlimited_bytes, within.memory_limit.unit({}));
     const auto found = stretto::schedule_front(p.of->graph, within);
@@ -46,7 +46,7 @@ void add_front(std::vector<front_point>& front, const written_step& p, stretto::
             {p.chunks.most > 1, p.sums.has_value(), !p.buckets.empty(), s.makespan(), s.memory().peak, s.bound()});
 }
 
-/// How long the exchanges that stay whole are exposed; they keep their names.
+/// Sets how long the exchanges that stay whole are exposed. They are found by their names, which they keep.
 void price(std::vector<kept_whole>& groups, const timeline& t) {
     std::map<std::string_view, stretto::nanoseconds> exposed;
     for (const stretto::collective_exposure& e : t.exposures) exposed[t.of->name(e.start)] = e.exposed;

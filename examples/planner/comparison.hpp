@@ -1,5 +1,5 @@
-// A step before and after: what every output of the tool shows. "After" is the order that the scheduler found, or, to
-// check it, a plan that somebody else made.
+// Compares a step before and after planning: what every output of the tool shows. "After" is the order that the
+// scheduler found, or, for a check, a plan that somebody else made.
 #ifndef STRETTO_PLANNER_COMPARISON_HPP
 #define STRETTO_PLANNER_COMPARISON_HPP
 
@@ -38,101 +38,105 @@ struct timeline {
     [[nodiscard]] std::size_t collectives() const { return exposures.size(); }
 };
 
-/// Whether devices can hang under a plan. All ranks issue the same order, so they cannot if devices begin collectives
-/// in the order of their launches, or hold as many at once as there are communicators in flight.
+/// The condition under which no device can hang under a plan. All ranks issue the same order, so they cannot hang if
+/// devices begin collectives in the order of their launches, or if they hold at least this many collectives at once.
 struct deadlock_verdict {
-    std::uint32_t in_flight = 0;  ///< communicators with a collective in flight at the same time, at most
+    std::uint32_t in_flight = 0;  ///< the most communicators that have a collective in flight at once
 };
 
 /// An order of a program that no other one found beats in both makespan and peak.
 struct front_point {
-    bool in_chunks;     ///< or of the step whole
-    bool reduced_once;  ///< sums of collectives are one collective
-    bool in_buckets;    ///< collectives travel together
+    bool in_chunks;     ///< the program runs in chunks
+    bool reduced_once;  ///< collectives whose results are added have become one of the sum
+    bool in_buckets;    ///< the program contains buckets
     stretto::nanoseconds makespan;
     stretto::bytes peak;
-    stretto::lower_bound bound;  ///< of every order of that program within this peak
+    stretto::lower_bound bound;  ///< for every order of that program within this peak
 
     [[nodiscard]] double gap() const;
-    /// "whole" or "in chunks", and with it ", reduced once" and ", in buckets".
+    /// Returns the form of the program in words: "whole" or "in chunks", and after that ", reduced once" and ", in
+    /// buckets".
     [[nodiscard]] std::string form() const;
 };
 
-/// Between what bounds it is known how many times slower kernels run while a channel transfers.
+/// The bounds between which the contention is known to lie.
 struct contention_range {
     stretto::contention from, to;
 
     [[nodiscard]] bool is_wide() const { return !(from == to); }
 };
 
-/// What a plan for a range of contention takes at one point of it.
+/// The makespans of a plan for a range of contention, at one point of the range.
 struct contention_point {
     stretto::contention at;
-    stretto::nanoseconds before, after;  ///< the input order, and the plan
-    stretto::nanoseconds best;           ///< of all plans known
+    stretto::nanoseconds before, after;  ///< of the input order, and of the plan
+    stretto::nanoseconds best;           ///< the least of all plans known
 
-    /// after / best.
+    /// Returns after / best.
     [[nodiscard]] double ratio() const;
 };
 
-/// A run of the plan: one of its steps on one rank as a timeline, and what all of them have measured.
+/// A run of the plan: one of its steps on one rank as a timeline, and the measurements of all steps and ranks.
 struct run_comparison {
-    timeline shown;  ///< the step with the middle makespan; it has no exposures
+    timeline shown;  ///< the step with the median makespan; it has no exposures
     stretto::measured_run run;
-    stretto::rank_id rank = 0;       ///< whose step it is
-    std::size_t unknown = 0;         ///< names in the run that are not operations of the plan
-    std::string first_unknown = {};  ///< one of them
-    std::size_t unmeasured = 0;      ///< operations of the plan that should take time, and are not in the run
+    stretto::rank_id rank = 0;       ///< the rank of that step
+    std::size_t unknown = 0;         ///< the number of names in the run that are not operations of the plan
+    std::string first_unknown = {};  ///< the first of them
+    std::size_t unmeasured = 0;      ///< operations that take time in the plan, and are not in the run
 };
 
+/// A step before and after planning, and how the plan came about.
 struct comparison {
     std::string name;
     timeline before;
     timeline after;
-    stretto::bytes memory_limit;                   ///< stretto::unlimited_bytes: none
-    stretto::lower_bound bound;                    ///< of every order of the program that comes after
-    stretto::contention under = {};                ///< the clock of all figures
-    std::vector<contention_point> range = {};      ///< if the plan is for a range of contention
-    std::size_t chunks = 1;                        ///< the most that a part of the step runs in
-    std::string chunk_note = {};                   ///< which part in how many, as --chunk takes it; or why none
-    bool slices = false;                           ///< chunks are put together slice by slice, where that may be
-    std::optional<sums_of_collectives> sums = {};  ///< if there are any, and it was allowed to reduce them once
-    std::vector<shown_bucket> buckets = {};        ///< collectives that travel together in the plan
-    std::optional<buckets_apart> apart = {};       ///< if the step came in buckets that were to go
-    std::vector<isolated_group> isolated = {};     ///< groups of which all-to-alls were moved away
-    deadlock_verdict deadlock = {};                ///< of the plan
-    /// Those that keep most whole first. If chunks were wanted and none are faster: what would stay whole in two.
+    stretto::bytes memory_limit;                   ///< stretto::unlimited_bytes if there is none
+    stretto::lower_bound bound;                    ///< for every order of the program `after`
+    stretto::contention under = {};                ///< the contention under which all figures hold
+    std::vector<contention_point> range = {};      ///< empty unless the plan is for a range of contention
+    std::size_t chunks = 1;                        ///< the largest number of chunks of any part of the step
+    std::string chunk_note = {};                   ///< the chunks in the notation of --chunk, or why there are none
+    bool slices = false;                           ///< chunks are joined slice by slice where possible
+    std::optional<sums_of_collectives> sums = {};  ///< if there are any, and reducing once is allowed
+    std::vector<shown_bucket> buckets = {};        ///< the buckets of the plan
+    std::optional<buckets_apart> apart = {};       ///< if buckets of the input were to be split
+    std::vector<isolated_group> isolated = {};     ///< groups from which all-to-alls were moved away
+    deadlock_verdict deadlock = {};                ///< for the plan
+    /// The reasons why operations stay whole, those that concern most operations first. If chunks were wanted and none
+    /// are faster, these are the operations that would stay whole in two chunks.
     std::vector<kept_whole> whole = {};
-    std::vector<front_point> front = {};  ///< by program and ascending peak, where it is asked for
-    double plan_seconds = 0;  ///< from the parsed capture to the certified schedule; of a check, to its verdict
-    std::optional<std::vector<stretto::plan_violation>> violations = {};  ///< of a check
+    std::vector<front_point> front = {};  ///< by program and ascending peak, if it was requested
+    double plan_seconds = 0;  ///< from the parsed capture to the certified schedule or the verdict of a check
+    std::optional<std::vector<stretto::plan_violation>> violations = {};  ///< if a plan was checked
     std::optional<run_comparison> measured = {};                          ///< if there is a run of the plan
 
-    /// How much longer the step is than its bound, at most as much as could still be gained.
+    /// Returns the gap: how much longer the step is than its bound, as a share of the bound.
     [[nodiscard]] double gap() const;
 };
 
-/// Where a plan for a range of contention is worst. Precondition: it is for a range.
+/// Returns the point of a range at which the plan is worst. Precondition: the plan is for a range.
 const contention_point& worst_point(const comparison& c);
 
+/// How to search for a plan, and which forms of the step are allowed.
 struct search_wishes {
-    unsigned effort = 1;
-    contention_range under = {};  ///< the clock by which plans are judged
-    std::string isolate = "ep";   ///< all-to-alls of this group, of any that others use too ("ep"), or "none"
-    bool reduce_once = true;      ///< where it makes the step faster
-    bucketing buckets = {};       ///< which collectives travel together
-    bool pareto = false;          ///< the whole front, of the step whole and in the chunks that were chosen
+    unsigned effort = 1;          ///< how thoroughly to search, from 1 to 6
+    contention_range under = {};  ///< the contention under which plans are compared
+    std::string isolate = "ep";   ///< a group whose all-to-alls to isolate; "ep": any shared one; or "none"
+    bool reduce_once = true;      ///< allow it where it makes the step faster
+    bucketing buckets = {};       ///< which collectives to merge
+    bool pareto = false;          ///< also compute the front, of the step whole and in its chosen form
 };
 
-/// Schedules a step, in chunks if that is asked for, reduced once if that is allowed and faster, then in buckets, if
-/// that is allowed and faster or asked for, and verifies the result by the facts of the graph, with code that the
-/// scheduler does not share. For a range of contention, the best plans for its ends and its middle are found, and the
-/// steadiest of them is taken.
+/// Schedules a step in the fastest form that is allowed: in chunks, reduced once, isolated and in buckets. Verifies the
+/// order with code that the scheduler does not share. For a range of contention, it finds the best plans for its ends
+/// and its middle, and takes the one whose worst ratio over the range is least.
 stretto::expected<comparison, failure> plan_step(stretto::capture step, const std::string& file,
                                                  stretto::memory_budget limit, const chunking& chunks = {},
                                                  const search_wishes& wishes = {});
 
-/// Verifies a plan that somebody made of a step, and what it achieves. A plan that breaks rules is still shown.
+/// Verifies a plan that somebody made of a step, and computes what it achieves. A plan that breaks rules is still
+/// shown.
 stretto::expected<comparison, failure> check(stretto::capture step, const std::string& file, stretto::capture plan,
                                              const std::string& plan_file, stretto::memory_budget limit,
                                              stretto::contention under = {});

@@ -1,4 +1,4 @@
-// What every page of the report has in common: its style sheet and its script.
+// The style sheet and the script that every page of the report contains.
 #ifndef STRETTO_PLANNER_HTML_PAGE_HPP
 #define STRETTO_PLANNER_HTML_PAGE_HPP
 
@@ -6,10 +6,11 @@
 
 namespace planner {
 
-/// Beside picture_style, whose colours it uses.
+/// The style sheet of the page. It uses the colours of picture_style, which must stand before it.
 extern const std::string_view page_style;
 
-/// Redraws the lanes of the picture for the time that its reader looks at, and says what is under the pointer.
+/// The script of the page. It redraws the lanes of the picture for the time span that its reader looks at, and
+/// describes what is under the pointer.
 extern const std::string_view page_script;
 
 }  // namespace planner

@@ -37,7 +37,7 @@ private:
     std::string text_;
 };
 
-/// A JSON string that may stand inside of <script>.
+/// Appends a text as a JSON string that may occur inside <script>.
 void append_string(std::string& to, std::string_view text) {
     std::string quoted;
     stretto::detail::append_quoted(quoted, text);
@@ -47,7 +47,7 @@ void append_string(std::string& to, std::string_view text) {
     }
 }
 
-/// The tasks that the page can name: those with a bar, and waits.
+/// The names of the tasks that the page can name: those with a bar, and waits.
 class name_table {
 public:
     explicit name_table(const program& p) : place_(p.graph.size(), -1) {
@@ -80,8 +80,9 @@ private:
     number_list op_of_name_;
 };
 
-/// Lanes as [name, time since the bar before, duration, look, ...], memory as [time, bytes, ...] in differences, and
-/// collectives as [name, name of the wait, when it is needed, exposed, reason, ...].
+/// Returns one timeline as JSON. Lanes are lists of [name, time since the bar before, duration, look, ...], memory is a
+/// list of differences [time, bytes, ...], and collectives are a list of [name, name of the wait, when it is needed,
+/// exposed, reason, ...].
 std::string side_as_json(const timeline& t, const name_table& names, std::size_t table) {
     std::string out =
         "{\"step\":" + std::to_string(t.times.makespan.count) + ",\"table\":" + std::to_string(table) + ",\"lanes\":[";
@@ -136,7 +137,7 @@ std::string figure(const std::string& title, const std::string& value, const std
     return "<div><h2>" + title + "</h2><p class=\"value\">" + value + "</p><p class=\"note\">" + note + "</p></div>\n";
 }
 
-/// "160.5 -> 138.0 ms": the unit once if it is the same.
+/// Returns two values with an arrow, such as "160.5 -> 138.0 ms"; a common unit is written once.
 std::string from_to(std::string before, const std::string& after) {
     const std::size_t unit = before.rfind(' ');
     if (unit != std::string::npos && after.ends_with(before.substr(unit))) before.resize(unit);
@@ -203,7 +204,7 @@ std::string front_of(const comparison& c) {
     return out + "</tbody></table>\n";
 }
 
-/// What stays whole, and what keeps it so.
+/// Returns which operations stay whole, and why.
 std::string whole_of(const comparison& c) {
     if (c.whole.empty()) return "";
     std::string out = "<h2>" + title_of_whole(c) +
@@ -215,7 +216,7 @@ std::string whole_of(const comparison& c) {
     return out + "</tbody></table>\n";
 }
 
-/// Which collectives travel together, those that save most first.
+/// Returns the buckets, those that save most first.
 std::string buckets_of(const comparison& c, std::size_t count) {
     if (c.buckets.empty()) return "";
     const std::vector<const shown_bucket*> best = best_buckets(c.buckets, count);
@@ -230,7 +231,7 @@ std::string buckets_of(const comparison& c, std::size_t count) {
     return out + "</tbody></table>\n";
 }
 
-/// What has become of the buckets in which the step came.
+/// Returns what has become of the buckets of the input.
 std::string apart_of(const comparison& c) {
     if (!c.apart) return "";
     const buckets_apart& b = *c.apart;
@@ -244,7 +245,7 @@ std::string apart_of(const comparison& c) {
     return out + "</section>\n";
 }
 
-/// What a run has measured, and the operations that are furthest from their prediction.
+/// Returns the measurements of a run, and the operations that differ most from their predictions.
 std::string measured_of(const comparison& c, std::size_t count) {
     if (!c.measured) return "";
     const measured_totals sum = totals_of(c);

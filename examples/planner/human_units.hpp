@@ -1,4 +1,4 @@
-// Changes and shares as people read them; times and amounts are stretto/schedule/human_units.hpp.
+// Writes changes and shares as people read them. Times and amounts are in stretto/schedule/human_units.hpp.
 #ifndef STRETTO_PLANNER_HUMAN_UNITS_HPP
 #define STRETTO_PLANNER_HUMAN_UNITS_HPP
 
@@ -13,16 +13,16 @@ namespace planner {
 using stretto::human;
 using stretto::with_commas;
 
-/// The change from one time to the other, "-38.6 %"; nothing at all if it began at 0.
+/// Returns the change from one time to another, such as "-38.6 %" or "unchanged"; an empty text if the first is 0.
 std::string change(stretto::nanoseconds from, stretto::nanoseconds to);
 
-/// "1.24 %" for a share of 0.0124.
+/// Returns a share as a percentage: "1.24 %" for 0.0124.
 std::string percent(double share);
 
-/// "1.05x" for an amount of 1.05 times the other; "-" if that is nothing.
+/// Returns the ratio of two amounts, such as "1.05x"; "-" if the other is 0.
 std::string times_of(stretto::bytes amount, stretto::bytes other);
 
-/// "1.25" for 5/4, with no more than four digits.
+/// Returns a contention as a decimal number of at most four digits: "1.25" for 5/4.
 std::string factor(stretto::contention c);
 
 }  // namespace planner

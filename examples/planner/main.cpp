@@ -1,6 +1,6 @@
-// stretto-plan: reads captured training steps, orders their operations so that communication runs under computation,
-// and shows what that buys. All of it in five calls per step: read_capture, plan_step (which is make_task_graph,
-// list_schedule and verify_order), write_plan, and a report; or check, to verify a plan that exists.
+// stretto-plan reads captured training steps, orders their operations so that communication runs under computation, and
+// shows what that buys. For each step it calls read_capture; then plan_step, which finds the fastest form and order and
+// verifies the order, or check, which verifies an existing plan; then write_plan and a report.
 
 #include <unistd.h>
 
@@ -77,7 +77,7 @@ expected<comparison, failure> result_of(const planner::job& j, const planner::ar
     return noted(planner::check(*std::move(step), j.step, *std::move(plan), j.check, args.limit, wishes.under.from));
 }
 
-/// The same with the run that belongs to it.
+/// Returns the result of a job, with the run that belongs to it.
 expected<comparison, failure> shown_result_of(const planner::job& j, const planner::arguments& args) {
     auto made = result_of(j, args);
     if (made && !j.overlay.empty())
@@ -96,7 +96,7 @@ std::string trace_of(const comparison& c) {
     return std::move(trace).json();
 }
 
-/// Writes the files of a job. Nothing, or what went wrong.
+/// Writes the files of a job. Returns what went wrong, or an empty text.
 std::string write_files(const planner::job& j, const comparison& c, const planner::text_options& options) {
     const planner::progress shown("writing files for " + j.step);
     std::string fault;
@@ -130,7 +130,7 @@ int main(int argc, char** argv) {
     const planner::text_options options{args.explain, !args.json && wants_colour()};
 
     int status = fine;
-    std::string figures;  // JSON is complete or not there at all
+    std::string figures;  // printed at the end, so that JSON is complete or missing
     for (const planner::job& j : args.jobs) {
         const auto result = shown_result_of(j, args);
         if (!result) {

@@ -19,7 +19,7 @@ using stretto::op_kind;
 using stretto::task_id;
 using stretto::unexpected;
 
-/// The operations of a run that a step has.
+/// Returns the slices of a run whose operations the step has.
 expected<stretto::run_of_step, failure> run_for(const stretto::capture& step, const std::string& run_file) {
     const auto run = stretto::read_run(run_file);
     if (!run) return unexpected(failure{failure::reason::unusable, run.error().message()});

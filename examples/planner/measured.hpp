@@ -1,4 +1,4 @@
-// A run of a step beside its prediction.
+// Compares a run of a step with its prediction.
 #ifndef STRETTO_PLANNER_MEASURED_HPP
 #define STRETTO_PLANNER_MEASURED_HPP
 
@@ -16,7 +16,7 @@
 
 namespace planner {
 
-/// An operation that has taken another time than its prediction.
+/// The predicted and the measured time of an operation.
 struct difference {
     stretto::task_id task;
     stretto::nanoseconds predicted, measured;
@@ -24,28 +24,31 @@ struct difference {
     [[nodiscard]] stretto::nanoseconds off() const { return measured - predicted; }
 };
 
-/// Kernels and collectives that were measured, those first whose time is furthest from the prediction.
+/// Returns the kernels and collectives that were measured, those first whose time is furthest from the prediction.
+/// Precondition: the comparison has a run.
 std::vector<difference> differences_of(const comparison& c);
 
-/// What a run has measured of all tasks of the plan together.
+/// The sums of what a run has measured, over all tasks of the plan.
 struct measured_totals {
     stretto::nanoseconds compute, transfers;   ///< of kernels, and of collectives
     stretto::nanoseconds predicted_transfers;  ///< of the same collectives
-    stretto::nanoseconds blocked, exposed;     ///< of the lane in waits, and of that during a transfer
-    stretto::nanoseconds jitter;               ///< of collectives: of ranks that wait for others
+    stretto::nanoseconds blocked, exposed;     ///< time of the lane in waits, and the part of it during a transfer
+    stretto::nanoseconds jitter;               ///< time in collectives in which ranks wait for others
 };
+/// Returns these sums. Precondition: the comparison has a run.
 measured_totals totals_of(const comparison& c);
 
-/// "20 steps on 2 ranks; 3 operations of the plan were not measured".
+/// Returns the size of a run in words: "20 steps on 2 ranks; 3 operations of the plan were not measured".
 std::string run_in_words(const run_comparison& m);
-/// "1.09 times the prediction", or nothing if nothing was predicted.
+/// Returns the ratio in words, such as "1.090 times the prediction"; an empty text if nothing was predicted.
 std::string ratio_in_words(stretto::nanoseconds measured, stretto::nanoseconds predicted);
 
-/// Puts a run beside the plan of a comparison. The run is a file that chrome_trace::add_run has written; operations
-/// are found by their names in the plan. An error if there is no such run, or if it has none of the plan's operations.
+/// Adds a run to a comparison. The run is a file that chrome_trace::add_run has written; operations are found by their
+/// names in the plan. Returns an error if there is no such run, or if it has none of the operations of the plan.
 std::optional<failure> add_run(comparison& c, const std::string& run_file);
 
-/// The step with durations as a run has measured them (medians), where it has measured any. The same errors.
+/// Returns the step with the median durations of a run for the operations that it has measured. Fails like add_run, and
+/// if the durations add up to too much.
 stretto::expected<stretto::capture, failure> with_measured_durations(const stretto::capture& step,
                                                                      const std::string& run_file);
 

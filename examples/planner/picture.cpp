@@ -40,7 +40,7 @@ using stretto::nanoseconds;
 using stretto::op_kind;
 using stretto::task_id;
 
-// In units of the picture.
+// All lengths are in units of the picture.
 constexpr int picture_width = 1200;
 constexpr int plot_left = 138;
 constexpr int plot_width = picture_width - plot_left - 32;
@@ -57,6 +57,7 @@ std::string number(double x) {
     return s;
 }
 
+/// Returns a rectangle as commands of an SVG path.
 std::string rectangle(double x, double y, double w, double h) {
     return "M" + number(x) + " " + number(y) + "h" + number(w) + "v" + number(h) + "h" + number(-w) + "z";
 }
@@ -77,9 +78,9 @@ look look_of(stretto::collective_kind kind) {
     return look::other;
 }
 
-/// Bars as paths, one per look. A bar of two units or more is a rectangle. Smaller ones are not drawn one by one but
-/// added up: a column, one unit wide, is filled to the share of its time that bars of that look take, stalls from the
-/// top and everything else from the bottom. So areas stay true, however many bars there are.
+/// Draws bars as paths, one per look. A bar of two units or more is a rectangle. Smaller ones are not drawn one by one
+/// but added up: a column, one unit wide, is filled to the share of its time that bars of that look take, stalls from
+/// the top and everything else from the bottom. So areas stay true, however many bars there are.
 class lane_paths {
 public:
     lane_paths(int height, double units_per_ns) : height_(height), scale_(units_per_ns) {
@@ -111,7 +112,7 @@ public:
             const bool from_top = static_cast<look>(l) == look::stall;
             for (std::size_t i = 0; i <= plot_width;) {
                 const auto height_at = [&](std::size_t column) {
-                    // What a rectangle leaves of a column is all there is to fill.
+                    // Only the part of a column that rectangles leave free can be filled.
                     const double room = std::max(1 - covered_[column], 0.01);
                     return static_cast<int>(std::lround(std::min(columns_[l][column] / room, 1.0) * height_));
                 };
@@ -139,9 +140,9 @@ private:
 
     int height_;
     double scale_;
-    std::vector<double> covered_;  // share of each unit of width that rectangles take
+    std::vector<double> covered_;  // by column: the share that rectangles cover
     std::array<std::string, std::size(look_names)> paths_;
-    std::array<std::vector<double>, std::size(look_names)> columns_;  // share of each unit of width
+    std::array<std::vector<double>, std::size(look_names)> columns_;  // by look and column: the share of small bars
 };
 
 std::string text_at(double x, double y, const char* style, const std::string& text) {
@@ -154,7 +155,7 @@ std::string shortened(const std::string& text, std::size_t length) {
     return shown.size() <= length ? shown : shown.substr(0, length - 3) + "...";
 }
 
-/// "step 3 of 20, rank 0".
+/// Returns which step of a run is shown: "step 3 of 20, rank 0".
 std::string which_step(const run_comparison& m) {
     return "step " + std::to_string(m.run.middle.number) + " of " + std::to_string(m.run.steps.size()) + ", rank " +
            std::to_string(m.rank);
@@ -166,7 +167,7 @@ public:
         const auto shown = static_cast<double>(std::max<std::int64_t>(time_shown(c).count, 1));
         scale_ = plot_width / shown;
         std::int64_t most = std::max(c.before.memory.peak.count, c.after.memory.peak.count);
-        // A limit far above both peaks would flatten the curves; it is then told in words only.
+        // A limit far above both peaks would flatten the curves, so it is not drawn.
         limit_drawn_ = c.memory_limit.count <= most * 3 / 2;
         if (limit_drawn_) most = std::max(most, c.memory_limit.count);
         bytes_at_top_ = std::max(1.0, static_cast<double>(most) * 1.1);
@@ -194,7 +195,7 @@ public:
     }
 
 private:
-    /// Opens a group whose origin is the top left of a strip of the plot.
+    /// Opens a group whose origin is the top left corner of a strip of the plot.
     void strip(const std::string& id, int height) {
         out_ += "<g transform=\"translate(" + std::to_string(plot_left) + "," + std::to_string(y_) +
                 ")\"><rect class=\"track\" width=\"" + std::to_string(plot_width) + "\" height=\"" +
@@ -233,7 +234,8 @@ private:
         end_of_step(t, side_id, top + 20);
     }
 
-    /// A line through all lanes of a side, and behind it the time that is saved.
+    /// Draws the end of the step as a line through all lanes of a side, and the time that is saved as an area to its
+    /// right.
     void end_of_step(const timeline& t, const std::string& side_id, int top) {
         const int height = y_ - top - spacing;
         const double x = static_cast<double>(t.times.makespan.count) * scale_;
@@ -258,7 +260,7 @@ private:
         out_ += text_at(plot_left - 10, y_ + 22, "right", "memory") +
                 text_at(plot_left - 10, y_ + 38, "faint right", "peak " + human(t.memory.peak));
         strip("memory" + side_id, memory_height);
-        // Per column the most that is live in it: a peak is never averaged away.
+        // Each column shows the most that is live in it, so a peak is never averaged away.
         std::vector<double> top(plot_width + 1, memory_height);
         const auto curve = stretto::live_over_time(t.of->graph, t.order, t.times, t.memory);
         for (std::size_t i = 0; i < curve.size(); ++i) {
@@ -291,7 +293,7 @@ private:
         const auto shown = static_cast<double>(time_shown(c_).count);
         out_ +=
             "<g transform=\"translate(" + std::to_string(plot_left) + "," + std::to_string(y_) + ")\"><g id=\"axis\">";
-        // 1, 2, 5, 10, 20, ... nanoseconds: the first that gives ten marks or fewer.
+        // The distance of marks is the first of 1, 2, 5, 10, 20, ... nanoseconds that gives ten marks or fewer.
         double step = 1;
         for (int k = 0; shown / step > 10; ++k) step *= k % 3 == 1 ? 2.5 : 2;
         const double size = shown >= 1e6 ? 1e6 : shown >= 1e3 ? 1e3 : 1;

@@ -1,4 +1,4 @@
-// One line on a terminal that says what takes so long, from one second on; gone when the work is done.
+// Shows a line on a terminal while something takes more than a second, and removes the line when it is done.
 #ifndef STRETTO_PLANNER_PROGRESS_HPP
 #define STRETTO_PLANNER_PROGRESS_HPP
 
@@ -14,6 +14,7 @@
 
 namespace planner {
 
+/// The line is shown by a thread of its own until the object is destroyed.
 class progress {
 public:
     /// Shows `what` and the seconds since now on standard error, if that is a terminal.

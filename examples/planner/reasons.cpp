@@ -13,7 +13,7 @@ namespace {
 using stretto::collective_exposure;
 using stretto::task_id;
 
-/// Names of a program, cut and made printable.
+/// The names of a program, cut and made printable.
 struct shown_names {
     const program* of;
 

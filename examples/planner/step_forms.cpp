@@ -34,10 +34,10 @@ using stretto::task_graph;
 using stretto::task_id;
 using stretto::unexpected;
 
-/// Why operations stay whole, grouped by reason.
+/// Returns why operations stay whole, grouped by reason.
 std::vector<kept_whole> summary_of(const stretto::capture& step, const stretto::chunked_capture& made) {
     std::vector<kept_whole> groups;
-    std::vector<std::pair<stretto::chunk_reason, std::string_view>> reasons;  // of `made`
+    std::vector<std::pair<stretto::chunk_reason, std::string_view>> reasons;  // by group; texts of `made`
     for (const auto& [cause, in_words] : made.causes) {
         const std::pair reason(cause.why.why, std::string_view(cause.why.detail));
         const auto known = std::find(reasons.begin(), reasons.end(), reason);
@@ -74,8 +74,8 @@ struct chunkable_step {
 
 using step_form = stretto::step_form<std::uint32_t>;
 
-/// What would stay whole if everything that tokens reach ran in two chunks: why chunks do not pay, perhaps. Nothing if
-/// that cannot be planned, or if there are not two rows.
+/// Returns what would stay whole if everything that tokens reach ran in two chunks, which may explain why chunks do not
+/// pay. Returns nothing if that cannot be planned, or if there are not two rows.
 std::vector<kept_whole> whole_in_two_chunks(const chunkable_step& step, const std::vector<std::uint32_t>& kept) {
     if (!step.tokens || step.tokens->value < 2) return {};
     const std::int64_t half = step.tokens->value / 2;
@@ -91,6 +91,7 @@ std::vector<kept_whole> whole_in_two_chunks(const chunkable_step& step, const st
     return made ? summary_of(step.whole->capture, *made) : std::vector<kept_whole>();
 }
 
+/// Reads the tensors of a program, and finds its tokens. The program must outlive the result.
 expected<std::shared_ptr<const chunkable_step>, failure> chunkable(const program& whole, const std::string& file) {
     auto tensors = stretto::capture_tensors::read(whole.capture);
     if (!tensors) return described(failure::reason::unusable, tensors.error(), file);
@@ -99,7 +100,7 @@ expected<std::shared_ptr<const chunkable_step>, failure> chunkable(const program
 
 }  // namespace
 
-/// A form that is to be written, or the plan of the step whole.
+/// The result of a search: a form that is to be written, or the plan of the whole step.
 struct step_forms::chosen_chunks {
     written_step of;
     std::shared_ptr<const chunkable_step> step;
@@ -120,7 +121,7 @@ stretto::chunk_search_options search_options(const schedule_options& within, con
             .under = within.under};
 }
 
-/// The form that --chunk names.
+/// Returns the form that --chunk names.
 expected<stretto::step_form<std::uint32_t>, failure> named_form(const chunkable_step& step, const std::string& file,
                                                                 const chunking& wanted,
                                                                 const stretto::chunk_search_options& options) {

@@ -1,5 +1,5 @@
-// Captured steps as best_form asks for them: whole or in chunks, reduced once, isolated and in buckets, as the
-// arguments of the tool say.
+// Writes captured steps in the forms that best_form asks for: whole or in chunks, reduced once, isolated and in
+// buckets, within what the arguments of the tool allow.
 #ifndef STRETTO_PLANNER_STEP_FORMS_HPP
 #define STRETTO_PLANNER_STEP_FORMS_HPP
 
@@ -23,49 +23,51 @@
 
 namespace planner {
 
-/// Operations that stay whole in a chunked step, all for the same reason, and not because others do.
+/// Operations of a chunked step that all stay whole for the same reason, which is their own and not that another
+/// operation stays whole.
 struct kept_whole {
-    std::string first;  ///< in program order
-    std::size_t count = 1;
-    std::string why;
-    std::size_t behind = 0;                   ///< how many that tokens reach stay whole because of these
-    std::vector<std::string> exchanges = {};  ///< the all-to-alls among all of them, and of what tokens reach no more
-    stretto::nanoseconds exposed = {};        ///< of those exchanges, in the plan
+    std::string first;                        ///< the name of the first of them in program order
+    std::size_t count = 1;                    ///< how many there are
+    std::string why;                          ///< the reason
+    std::size_t behind = 0;                   ///< how many operations stay whole because of these
+    std::vector<std::string> exchanges = {};  ///< the all-to-alls that therefore stay whole
+    stretto::nanoseconds exposed = {};        ///< the exposed time of those exchanges in the plan
 };
 
-/// Collectives whose results are only added to each other, and what has become of them.
+/// Collectives whose results are only added to each other, and how many they become.
 struct sums_of_collectives {
-    std::size_t collectives = 0;  ///< that could become fewer
-    std::size_t made = 0;         ///< how many they could become
-    bool once = true;             ///< whether they did: the step is faster that way, within its limit
+    std::size_t collectives = 0;  ///< how many could be reduced once
+    std::size_t made = 0;         ///< how many collectives they could become
+    bool once = true;             ///< whether they are reduced once, because the step is faster that way
 };
 
-/// All-to-alls that have got a communicator of their own.
+/// All-to-alls that have a communicator of their own.
 struct isolated_group {
-    std::string group;      ///< that they shared with other collectives
-    std::string duplicate;  ///< of the same ranks, on which they are now
-    std::size_t moved = 0;
+    std::string group;      ///< the group that they shared with other collectives
+    std::string duplicate;  ///< the group of the same ranks to which they moved
+    std::size_t moved = 0;  ///< how many moved
 };
 
-/// In which chunks a program is written.
+/// The chunks in which a program is written.
 struct written_chunks {
-    std::size_t most = 1;                ///< of one part of the step
-    std::string note = {};               ///< which part in how many, as --chunk takes it; or why none
-    bool slices = false;                 ///< put together slice by slice, where that may be
-    std::vector<kept_whole> whole = {};  ///< those that keep most whole first; if none are faster, what two would keep
+    std::size_t most = 1;                ///< the largest number of chunks of any part
+    std::string note = {};               ///< the chunks in the notation of --chunk, or why there are none
+    bool slices = false;                 ///< whether parts are joined slice by slice where possible
+    std::vector<kept_whole> whole = {};  ///< as comparison::whole
 };
 
 /// A step in one of its forms, and what was done to it.
 struct written_step {
     std::shared_ptr<const program> of;
     std::vector<isolated_group> isolated = {};
-    std::optional<sums_of_collectives> sums = {};  ///< that are reduced once
-    std::vector<std::uint32_t> summands = {};      ///< of these sums: they stay whole
+    std::optional<sums_of_collectives> sums = {};  ///< if the step is reduced once
+    std::vector<std::uint32_t> summands = {};      ///< the summands of these sums, which must stay whole
     written_chunks chunks = {};
     std::vector<shown_bucket> buckets = {};
 };
 
-/// A form_writer of captures.
+/// A form_writer of captures (tune/form_writer.hpp), which documents the members. Errors are failures about the file of
+/// the step.
 class step_forms {
 public:
     using program = written_step;
@@ -73,15 +75,16 @@ public:
     struct chosen_chunks;
     struct chunk_search {
         std::optional<stretto::nanoseconds> makespan = {};
-        std::optional<stretto::nanoseconds> whole = {};  ///< of the step whole, unless its chunks are said
+        std::optional<stretto::nanoseconds> whole = {};  ///< of the step whole, unless --chunk names chunks
         std::vector<stretto::limit_figures> figures = {};
-        std::optional<stretto::scheduled_program<written_step>> written = {};  ///< if there was nothing to choose
-        std::shared_ptr<chosen_chunks> chosen = {};                            ///< otherwise
+        std::optional<stretto::scheduled_program<written_step>> written = {};  ///< set if nothing had to be chosen
+        std::shared_ptr<chosen_chunks> chosen = {};                            ///< otherwise the unwritten choice
     };
     template <class T>
     using maybe = stretto::expected<T, failure>;
 
-    /// `isolate` is a group of which all-to-alls are moved away, or "ep": any that others use too.
+    /// `file` is the name of the step in messages. `isolate` is a group whose all-to-alls are moved away, or "ep" for
+    /// any group that other collectives use too.
     step_forms(std::string file, chunking chunks, bucketing buckets, std::string isolate)
         : file_(std::move(file)),
           chunks_(std::move(chunks)),

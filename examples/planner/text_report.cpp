@@ -28,7 +28,7 @@ std::string right(std::string_view text, std::size_t width) {
     return std::string(width > text.size() ? width - text.size() : 0, ' ') + std::string(text);
 }
 
-/// Escape sequences, or nothing.
+/// Adds the escape sequences of a terminal to texts, if it is on.
 class paint {
 public:
     explicit paint(bool on) : on_(on) {}
@@ -51,7 +51,7 @@ std::string share_of_step(nanoseconds part, nanoseconds step) {
 
 std::string seconds(double s) { return human(nanoseconds{static_cast<std::int64_t>(s * 1e9)}); }
 
-/// What a check has found.
+/// Returns what a check has found.
 std::string verdict(const std::vector<stretto::plan_violation>& violations, const paint& p) {
     const std::size_t found = violations.size();
     if (found == 0) return "\n  " + p.good("the plan keeps every rule") + "\n";
@@ -63,7 +63,7 @@ std::string verdict(const std::vector<stretto::plan_violation>& violations, cons
     return out;
 }
 
-/// Why what the tokens reach does not all run in chunks: what keeps most whole.
+/// Returns why some operations do not run in chunks: the reasons that concern most operations.
 std::string what_stays_whole(const comparison& c, const paint& p) {
     const std::vector<kept_whole>& groups = c.whole;
     if (groups.empty()) return "";
@@ -82,7 +82,7 @@ std::string what_stays_whole(const comparison& c, const paint& p) {
 
 double number(stretto::contention c) { return static_cast<double>(c.numerator) / static_cast<double>(c.denominator); }
 
-/// What a plan for a range of contention takes over that range.
+/// Returns what a plan for a range of contention takes over that range.
 std::string range_of(const comparison& c, const paint& p) {
     std::string out = "\n  " + p.bold("makespan against contention") + "\n";
     for (const contention_point& at : c.range)
@@ -91,7 +91,7 @@ std::string range_of(const comparison& c, const paint& p) {
     return out;
 }
 
-/// The buckets that save most, a line each.
+/// Returns the buckets that save most, one line for each.
 std::string buckets_of(const comparison& c, std::size_t count, const paint& p) {
     if (c.buckets.empty()) return "";
     const std::vector<const shown_bucket*> best = best_buckets(c.buckets, count);
@@ -113,7 +113,7 @@ std::string buckets_of(const comparison& c, std::size_t count, const paint& p) {
     return out;
 }
 
-/// What a run has measured beside what was predicted, and the operations that are furthest from that.
+/// Returns the measurements of a run beside the predictions, and the operations that differ most.
 std::string measured_of(const comparison& c, std::size_t count, const paint& p) {
     const measured_totals sum = totals_of(c);
     const nanoseconds step = c.measured->run.middle.makespan;
@@ -139,7 +139,7 @@ std::string measured_of(const comparison& c, std::size_t count, const paint& p) 
     return out;
 }
 
-/// The orders that no other one beats in both makespan and peak, a line each.
+/// Returns the orders that no other one beats in both makespan and peak, one line for each.
 std::string front_of(const comparison& c, const paint& p) {
     std::string out = "\n  " + p.bold("makespan against peak memory") + "\n";
     for (const front_point& f : c.front)
@@ -276,7 +276,8 @@ std::string to_json(const timeline& t, const collective_exposure& e, stretto::by
     return o.text();
 }
 
-/// A run of the plan: sums, and every operation that was measured, those first that are furthest from the prediction.
+/// Returns a run of the plan as JSON: sums, and every operation that was measured, those first that are furthest from
+/// the prediction.
 std::string measured_as_json(const comparison& c) {
     const measured_totals sum = totals_of(c);
     json_object o;
