@@ -1,7 +1,10 @@
 // Includes core, views, analysis, transform, schedule and tune at once, for a first look; production code should
-// include the headers that it uses. Three kinds of headers must be included by name: those with a dependency or a
-// dialect (aten, capture, interop), cost models (schedule/cost/), and writers for other programs
-// (schedule/chrome_trace.hpp, schedule/autoparallel_clock.hpp, transform/chunk_plan_text.hpp).
+// include the headers that it uses. These must be included by name: headers with a dependency or a dialect (aten,
+// capture, interop, backend); the checks and archetypes in testing; cost models (schedule/cost/); the choice of the
+// best form (tune/best_form.hpp); plans as text (transform/bucket_plan_text.hpp, chunk_plan_text.hpp and
+// split_plan_text.hpp); sentences about groups (transform/explain_groups.hpp); measured runs
+// (schedule/measured_run.hpp); writers for other programs (schedule/chrome_trace.hpp and autoparallel_clock.hpp); and
+// schedule/compiled.hpp, which moves code into a library.
 #ifndef STRETTO_STRETTO_HPP
 #define STRETTO_STRETTO_HPP
 
