@@ -83,3 +83,14 @@ TEST_CASE("without a charge, and for a model that does not know, everything is a
     CHECK(charged.kind(0u) == op_kind::input);
     CHECK(charged.duration(1u) == nanoseconds{5});
 }
+
+TEST_CASE("a charge hides no duration that is wrong") {
+    toy_program p = {.ops = {{.duration = {-1}, .results = {{{8}, {}}}}}};
+    const std::vector<char> reads = {1};
+    const auto charged = [&] { return charge_synchronisation(reading_model(p, reads), nanoseconds{7}); };
+    CHECK(charged().duration(0u) == nanoseconds{-1});
+    CHECK_FALSE(make_task_graph(support::program_view{&p}, charged()));
+    p.ops[0].duration = {INT64_MAX - 3};
+    CHECK(charged().duration(0u) == nanoseconds{INT64_MAX});
+    CHECK_FALSE(make_task_graph(support::program_view{&p}, charged()));
+}

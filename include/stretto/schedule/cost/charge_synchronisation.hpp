@@ -32,8 +32,9 @@ struct charge_synchronisation : M {
     [[nodiscard]] nanoseconds duration(const V& v) const {
         nanoseconds own;
         if constexpr (detail::has_duration<M, V>) own = M::duration(v);
-        // A sum that is too large saturates at INT64_MAX, which graphs and captures refuse.
-        if (charges(v)) own.count = std::min(own.count, INT64_MAX - charge.count) + charge.count;
+        // Task graphs and captures refuse durations that are negative or INT64_MAX. So a sum that is too large saturates,
+        // and a negative duration stays as it is: the charge must not hide either.
+        if (own.count >= 0 && charges(v)) own.count = std::min(own.count, INT64_MAX - charge.count) + charge.count;
         return own;
     }
 
