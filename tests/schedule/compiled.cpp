@@ -29,4 +29,11 @@ TEST_CASE("a plan is made by the library that was compiled once") {
     REQUIRE(checked.has_value());
     CHECK(checked->graph() == identity_of(plan->tasks));
     CHECK(checked->fingerprint() == fingerprint_of(plan->tasks, certified->order()));
+    CHECK(simulate(plan->tasks, certified->order(), contention{3, 2}).makespan >= plan->certificate.makespan());
+    const bytes limits[] = {unlimited_bytes};
+    const schedule_by_limits by_limits = list_schedule_by_limits(plan->tasks, {}, limits);
+    REQUIRE(by_limits.scheduled.has_value());
+    CHECK(by_limits.figures[0].makespan == plan->certificate.makespan());
+    CHECK(limit_trial(plan->tasks).bound().value == bound_below(plan->tasks).value);
+    CHECK(check_deadlock({}, {}).has_value());
 }
