@@ -1,6 +1,10 @@
-# stretto_test(<layer>/<name> [library...]): builds tests/<layer>/<name>.cpp against stretto::stretto, doctest,
-# rapidcheck and the given libraries, and registers it with ctest as <layer>/<name>. stretto_test_room, below, does so for
-# several tests that have much in common.
+# stretto_test(<layer>/<name> [OPTIMISED] [COMPILED] [library...]): builds tests/<layer>/<name>.cpp against
+# stretto::stretto, doctest, rapidcheck and the given libraries, and registers it with ctest as <layer>/<name>.
+# stretto_test_room, below, does so for several tests that have much in common.
+#
+# OPTIMISED is for tests that take long to run: they are compiled with STRETTO_TEST_OPTIMISATION, everything else as the
+# build type says. COMPILED is for tests that schedule but do not test the scheduler: with precompiled headers it comes
+# from stretto::compiled. Compiling takes far longer than running, so both matter.
 
 find_package(doctest REQUIRED)
 find_package(rapidcheck REQUIRED)
@@ -21,6 +25,14 @@ target_link_libraries(stretto_test_support PUBLIC stretto::stretto doctest::doct
 target_include_directories(stretto_test_support PUBLIC ${PROJECT_SOURCE_DIR}/tests)
 target_compile_definitions(stretto_test_support PUBLIC DOCTEST_CONFIG_SUPER_FAST_ASSERTS)  # compiles a sixth faster
 
+set(STRETTO_TEST_OPTIMISATION "" CACHE STRING "Compiler flag for tests that take long to run, such as -O1")
+# stretto_optimise(<target>...)
+function(stretto_optimise)
+    foreach(target IN LISTS ARGN)
+        target_compile_options(${target} PRIVATE ${STRETTO_TEST_OPTIMISATION})
+    endforeach()
+endfunction()
+
 option(STRETTO_TEST_LARGE_STEPS "Test large captured steps too" ON)
 
 # The same for the tests of captures, in a library of its own because of its dependencies.
@@ -38,13 +50,26 @@ target_link_libraries(stretto_capture_test_support PUBLIC stretto::capture docte
 target_compile_definitions(stretto_capture_test_support PRIVATE DOCTEST_CONFIG_SUPER_FAST_ASSERTS)
 target_include_directories(stretto_capture_test_support PUBLIC ${PROJECT_SOURCE_DIR}/tests)
 
-# rapidcheck costs two seconds per translation unit and simdjson three; one precompiled copy each serves all tests. None
-# of our own headers: what those include shows in the tests header/. Only doctest's implementation must not see its header
-# before it says so.
+stretto_optimise(stretto_compiled stretto_test_support stretto_capture_test_support)
+
+# rapidcheck costs two seconds per translation unit and simdjson three; one precompiled copy each serves all tests that
+# are not optimised. Of our own headers only compiled.hpp, which says what not to compile again: what the others include
+# shows in the tests header/.
+#
+# stretto_precompiled(<name> [library...] HEADERS header...)
+function(stretto_precompiled name)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS")
+    file(CONFIGURE OUTPUT ${name}.cpp CONTENT "" @ONLY)
+    add_library(${name} OBJECT ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp)
+    target_link_libraries(${name} PRIVATE stretto_test_support ${arg_UNPARSED_ARGUMENTS})
+    target_precompile_headers(${name} PRIVATE ${arg_HEADERS})
+endfunction()
 if(STRETTO_PCH)
-    target_precompile_headers(stretto_test_support PRIVATE <doctest/doctest.h> <rapidcheck.h>)
-    target_precompile_headers(stretto_capture_test_support PRIVATE <doctest/doctest.h> <rapidcheck.h> <simdjson.h>)
-    set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/main.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+    set(compiled ${PROJECT_SOURCE_DIR}/include/stretto/schedule/compiled.hpp)
+    stretto_precompiled(stretto_test_headers HEADERS <doctest/doctest.h> <rapidcheck.h>)
+    stretto_precompiled(stretto_compiled_test_headers HEADERS <doctest/doctest.h> <rapidcheck.h> ${compiled})
+    stretto_precompiled(stretto_capture_test_headers stretto::capture
+        HEADERS <doctest/doctest.h> <rapidcheck.h> <simdjson.h> ${compiled})
 endif()
 
 # The captured steps that accompany the library in a reference tree; tests that read them skip when it is not there.
@@ -56,16 +81,26 @@ endif()
 
 set_property(GLOBAL PROPERTY STRETTO_REGISTERED_TESTS "")
 
-# stretto_test_program(<target> <source> [library...]): a program with a test in it, or several.
+# stretto_test_program(<target> <source> [OPTIMISED] [COMPILED] [library...]): a program with a test in it, or several.
 function(stretto_test_program target source)
+    cmake_parse_arguments(PARSE_ARGV 2 arg "OPTIMISED;COMPILED" "" "")
+    set(libraries ${arg_UNPARSED_ARGUMENTS})
     add_executable(${target} ${source})
-    target_link_libraries(${target} PRIVATE stretto_test_support ${ARGN})
-    if(STRETTO_PCH)
-        set(precompiled stretto_test_support)
-        if("${ARGN}" MATCHES "capture|planner")
-            set(precompiled stretto_capture_test_support)
+    target_link_libraries(${target} PRIVATE stretto_test_support ${libraries})
+    if(arg_OPTIMISED AND STRETTO_TEST_OPTIMISATION)
+        stretto_optimise(${target})
+    elseif(STRETTO_PCH)
+        if("${libraries}" MATCHES "capture|planner")
+            set(precompiled stretto_capture_test_headers)
+        elseif(arg_COMPILED)
+            set(precompiled stretto_compiled_test_headers)
+        else()
+            set(precompiled stretto_test_headers)
         endif()
         target_precompile_headers(${target} REUSE_FROM ${precompiled})
+        if(NOT precompiled STREQUAL stretto_test_headers)
+            target_link_libraries(${target} PRIVATE stretto::compiled)
+        endif()
     endif()
 endfunction()
 
@@ -82,10 +117,10 @@ function(stretto_test name)
     stretto_add_test(${name} ${target})
 endfunction()
 
-# stretto_test_room(<room> [UNOPTIMISED] TESTS <layer>/<name>... [LIBRARIES library...]): the same as a stretto_test of
-# each. UNOPTIMISED is for tests that run in seconds anyhow, and compile in half the time that way. With
-# STRETTO_TEST_ROOMS all of them are one translation unit, test.<room>, because tests of a room instantiate the same
-# templates of ours, of rapidcheck and of the standard library, and these are most of what a test costs to compile.
+# stretto_test_room(<room> [OPTIMISED] [COMPILED] TESTS <layer>/<name>... [LIBRARIES library...]): the same as a
+# stretto_test of each. With STRETTO_TEST_ROOMS all of them are one translation unit, test.<room>, because tests of a room
+# instantiate the same templates of ours, of rapidcheck and of the standard library, and these are most of what a test
+# costs to compile.
 #
 # The unit includes first what its files include, then each file in a namespace of its own, in which those includes have
 # no effect any more because of their guards: files need not avoid each other's names. ctest runs the tests of each file
@@ -93,10 +128,16 @@ endfunction()
 option(STRETTO_TEST_ROOMS "Compile the tests of a room as one translation unit" OFF)
 
 function(stretto_test_room room)
-    cmake_parse_arguments(PARSE_ARGV 1 arg "UNOPTIMISED" "" "TESTS;LIBRARIES")
+    cmake_parse_arguments(PARSE_ARGV 1 arg "OPTIMISED;COMPILED" "" "TESTS;LIBRARIES")
+    set(how "")
+    foreach(option OPTIMISED COMPILED)
+        if(arg_${option})
+            list(APPEND how ${option})
+        endif()
+    endforeach()
     if(NOT STRETTO_TEST_ROOMS)
         foreach(name IN LISTS arg_TESTS)
-            stretto_test(${name} ${arg_LIBRARIES})
+            stretto_test(${name} ${how} ${arg_LIBRARIES})
         endforeach()
         return()
     endif()
@@ -118,11 +159,7 @@ function(stretto_test_room room)
     set(unit ${CMAKE_CURRENT_BINARY_DIR}/${target}.cpp)
     file(CONFIGURE OUTPUT ${unit} CONTENT "@headers@\n\n@files@\n" @ONLY)
 
-    stretto_test_program(${target} ${unit} ${arg_LIBRARIES})
-    if(arg_UNOPTIMISED AND NOT CMAKE_CXX_FLAGS_RELWITHDEBINFO MATCHES "-O0")
-        target_compile_options(${target} PRIVATE -O0)
-        set_target_properties(${target} PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)  # they are optimised
-    endif()
+    stretto_test_program(${target} ${unit} ${how} ${arg_LIBRARIES})
     foreach(name IN LISTS arg_TESTS)
         stretto_add_test(${name} ${target} "--source-file=*/tests/${name}.cpp")
         set_tests_properties(${name} PROPERTIES FAIL_REGULAR_EXPRESSION "test cases: +0 [|]")
