@@ -105,6 +105,18 @@ TEST_CASE("what is offloaded and loaded again is what it was, unless its type ha
     CHECK(numbers.number(sum) == numbers.number(same_sum));
 }
 
+TEST_CASE("a conjugate is no copy, and two conjugates of one value are one value") {
+    tensor_program p;
+    const std::uint32_t x = p.input("x", std::vector<tensor>());
+    const std::uint32_t a = p.add("a", "aten._conj.default", {x}), b = p.add("b", "aten._conj.default", {x});
+    for (std::uint32_t v : {x, a, b}) p.record(v, element_type::c64, {3});
+    CHECK(calls_of(p).copied_operand(a) == SIZE_MAX);
+    const support::program_view view{&p};
+    const value_numbers<support::program_view> numbers(view, support::program_model{&p}, calls_of(p));
+    CHECK(numbers.number(a) != numbers.number(x));
+    CHECK(numbers.number(a) == numbers.number(b));
+}
+
 TEST_CASE("what is offloaded while the step runs on, waited for and loaded again is what it was") {
     tensor_program p;
     const std::uint32_t x = p.input("x", std::vector<tensor>());

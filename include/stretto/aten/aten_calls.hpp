@@ -44,6 +44,8 @@ public:
     /// Returns the position of the operand that v copies unchanged, if v is a copy, to any device or layout, or a cast
     /// to the same type. Returns SIZE_MAX for all other operations.
     [[nodiscard]] std::size_t copied_operand(vertex_t<G> v) const {
+        // A conjugate has the rule of a copy, because it is a view with the same rows, but it has other elements.
+        if (std::string_view(tensors_.operation(v)) == "aten._conj.default") return SIZE_MAX;
         const chunk_rules::any_rule rule = aten_dialect<G, T>(tensors_).rule(v);
         std::size_t from = chunk_rules::no_operand;
         if (const auto* copy = rule.as<chunk_rules::copy>()) from = copy->x;
