@@ -23,12 +23,15 @@ namespace {
 tensor_argument operand(std::int64_t k) { return {form::operand, k, 0, {}, {}}; }
 tensor_argument integer(std::int64_t n) { return {form::integer, n, 0, {}, {}}; }
 tensor_argument real(double x) { return {form::real, 0, x, {}, {}}; }
+tensor_argument truth(bool x) { return {form::truth, x, 0, {}, {}}; }
 tensor_argument list(const std::vector<tensor_argument>& items) { return {form::list, 0, 0, {}, items}; }
 
-chunk_rules::any_rule rule(std::string_view name, std::vector<tensor_argument> positional) {
+chunk_rules::any_rule rule(std::string_view name, std::vector<tensor_argument> positional,
+                           std::vector<named_tensor_argument> named = {}) {
     aten_case::call c;
     c.name = name;
     c.positional = std::move(positional);
+    c.named = std::move(named);
     return dialect(aten_case::call_tensors{&c, c.positional, c.named}).rule(c.vertex());
 }
 
@@ -87,4 +90,19 @@ TEST_CASE("an operator in place writes its first argument, known or not") {
     CHECK(rule("aten.made_up_.default", {operand(2)}).writes() == 2);
     CHECK(rule("aten.made_up_.default", {}).writes() == chunk_rules::any_rule::every_operand);
     CHECK_FALSE(rule("aten.relu.default", {operand(0)}).writes_in_place());
+}
+
+TEST_CASE("a term of a sum that is no operand is a constant, wherever it stands and whatever its form") {
+    const auto has_constants = [](std::vector<tensor_argument> positional,
+                                  std::vector<named_tensor_argument> named = {}) {
+        return rule("aten.add.Tensor", std::move(positional), std::move(named))
+            .as<chunk_rules::arithmetic>()
+            ->has_constants;
+    };
+    CHECK_FALSE(has_constants({operand(0), operand(1)}));
+    CHECK_FALSE(has_constants({operand(0), operand(1)}, {{"alpha", integer(2)}}));
+    CHECK(has_constants({operand(0), integer(1)}));
+    CHECK(has_constants({operand(0), truth(true)}));
+    CHECK(has_constants({operand(0)}, {{"other", real(1.5)}}));
+    CHECK(has_constants({operand(0), {form::text, 0, 0, "inf", {}}}));
 }

@@ -59,15 +59,16 @@ inline rules::any_rule reloaded(const aten_arguments& a) {
 }
 inline rules::any_rule cast(const aten_arguments& a) { return rules::cast{.x = a.operand(0, "self")}; }
 
-/// Decodes add(self, other, alpha) and similar operators. `alpha`, if present, multiplies `other`. Any positional
-/// argument that is spelt as a number is a constant. The rule must know of it, because every chunk would add a constant
-/// summand.
+/// Decodes add(self, other, alpha) and similar operators. `alpha`, if present, multiplies `other`. A `self` or `other`
+/// that is no operand is a constant, however it is spelt. The rule must know of it, because every chunk would add a
+/// constant summand.
 template <rules::arithmetic::op What>
 rules::any_rule arithmetic(const aten_arguments& a) {
     rules::arithmetic r{.what = What, .left = a.number(0, "self"), .right = a.number(1, "other")};
     r.scaled = a.argument(2, "alpha").what != argument_form::none;
-    for (const tensor_argument& p : a.positional)
-        r.has_constants = r.has_constants || p.what == argument_form::integer || p.what == argument_form::real;
+    for (const tensor_argument* term : {&a.argument(0, "self"), &a.argument(1, "other")})
+        r.has_constants =
+            r.has_constants || (term->what != argument_form::operand && term->what != argument_form::none);
     return r;
 }
 inline constexpr aten_decoder sum = arithmetic<rules::arithmetic::op::add>;
