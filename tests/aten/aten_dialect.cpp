@@ -106,3 +106,21 @@ TEST_CASE("a term of a sum that is no operand is a constant, wherever it stands 
     CHECK(has_constants({operand(0)}, {{"other", real(1.5)}}));
     CHECK(has_constants({operand(0), {form::text, 0, 0, "inf", {}}}));
 }
+
+TEST_CASE("a step that the program computes is not known to be 1") {
+    const auto step = [](std::vector<tensor_argument> positional) {
+        return rule("aten.slice.Tensor", std::move(positional)).as<chunk_rules::slice>()->step;
+    };
+    CHECK(step({operand(0), integer(0), integer(0), integer(8)}) == 1);
+    CHECK(step({operand(0), integer(0), integer(0), integer(8), integer(2)}) == 2);
+    CHECK(step({operand(0), integer(0), integer(0), integer(8), operand(1)}) != 1);
+    const auto counts = [](tensor_argument by) {
+        return rule("aten.arange.start_step", {integer(0), operand(0), by}).as<chunk_rules::iota>()->from_0_by_1;
+    };
+    CHECK(counts(integer(1)));
+    CHECK_FALSE(counts(operand(1)));
+    CHECK_FALSE(counts(real(1)));
+    CHECK(rule("aten.slice_scatter.default", {operand(0), operand(1), integer(0), integer(0), integer(8), operand(2)})
+              .as<chunk_rules::put_slice>()
+              ->first == -1);
+}

@@ -40,6 +40,11 @@ inline bool is_zero(const tensor_argument& a) {
            (a.what == argument_form::real && a.real <= 0 && a.real >= 0);
 }
 
+/// Returns the step of a range: 1 if it is left out, and 0, which no rule mistakes for 1, if it is no constant integer.
+inline std::int64_t step_of(const aten_arguments& a, std::size_t position) {
+    return a.integer(position, "step", a.argument(position, "step").what == argument_form::none ? 1 : 0);
+}
+
 /// Returns the rule of an operator about which nothing is known.
 inline rules::any_rule unknown(const aten_arguments&) { return {}; }
 
@@ -154,7 +159,7 @@ inline rules::any_rule sliced(const aten_arguments& a) {
         r.first = start.what == argument_form::integer ? start.integer : rules::slice::unknown;
     if (end.what != argument_form::none)
         r.last = end.what == argument_form::integer ? end.integer : rules::slice::unknown;
-    r.step = a.integer(4, "step", 1);
+    r.step = step_of(a, 4);
     return r;
 }
 inline rules::any_rule flipped(const aten_arguments& a) {

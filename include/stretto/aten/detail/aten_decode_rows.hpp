@@ -186,7 +186,7 @@ inline rules::any_rule embedding_backward(const aten_arguments& a) {
 /// Decodes slice_scatter(base, src, dim, start, end, step). The first position is -1, which means unknown, if the
 /// program computes it or the slice is not contiguous.
 inline rules::any_rule slice_scattered(const aten_arguments& a) {
-    const bool from_start = a.argument(3, "start").what == argument_form::none, by_1 = a.integer(5, "step", 1) == 1;
+    const bool from_start = a.argument(3, "start").what == argument_form::none, by_1 = step_of(a, 5) == 1;
     return rules::put_slice{.base = a.operand(0, "self"),
                             .source = a.operand(1, "src"),
                             .dim = a.integer(2, "dim", 0),

@@ -48,8 +48,7 @@ rules::any_rule made_like(const aten_arguments& a) {
 template <std::size_t End>
 rules::any_rule numbered(const aten_arguments& a) {
     const bool from_0 = End == 0 || a.integer(0, "start", -1) == 0;
-    const bool by_1 = a.argument(End + 1, "step").what != argument_form::real && a.integer(End + 1, "step", 1) == 1;
-    return rules::iota{.end = a.operand(End, "end"), .from_0_by_1 = from_0 && by_1};
+    return rules::iota{.end = a.operand(End, "end"), .from_0_by_1 = from_0 && step_of(a, End + 1) == 1};
 }
 inline rules::any_rule extent_read(const aten_arguments& a) {
     return rules::read_extent{.x = a.operand(0, "self"), .dim = a.integer(1, "dim", 0)};
