@@ -51,7 +51,7 @@ inline rules::any_rule grouped_product(const aten_arguments& a) {
 /// Decodes sum(self) and similar reductions over all dimensions.
 template <rules::reduction::by How>
 rules::any_rule reduced_to_one(const aten_arguments& a) {
-    return rules::reduction{.how = How, .x = a.operand(0, "self"), .keeps_dims = a.truth(0, "keepdim")};
+    return rules::reduction{.how = How, .x = a.operand(0, "self")};
 }
 /// Decodes sum(self, dim, keepdim) and similar reductions. Without dimensions they reduce all of them.
 template <rules::reduction::by How>
