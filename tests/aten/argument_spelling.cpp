@@ -85,8 +85,10 @@ TEST_CASE("the extent of the cut dimension becomes that of the part") {
 TEST_CASE("sizes may be named, and may be the first argument") {
     spelling s{.shape = {8}, .result = sliced_at(0)};
     const std::vector<tensor_argument> items = {integer(8)};
-    const std::vector<named_tensor_argument> named = {{"shape", list(items)}};
-    CHECK(integers(s.of(spelled::sizes_second, {operand(0)}, named).named[0].value) == extents{4});
+    for (const std::string_view name : {"size", "shape", "input_sizes"}) {
+        const std::vector<named_tensor_argument> named = {{name, list(items)}};
+        CHECK(integers(s.of(spelled::sizes_second, {operand(0)}, named).named[0].value) == extents{4});
+    }
     CHECK(integers(s.of(spelled::sizes_first, {list(items)}).positional[0]) == extents{4});
     const std::vector<tensor_argument> given = {list(items)};
     const chunk_arguments untouched = s.of(spelled::nothing, given);

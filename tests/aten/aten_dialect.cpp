@@ -124,3 +124,10 @@ TEST_CASE("a step that the program computes is not known to be 1") {
               .as<chunk_rules::put_slice>()
               ->first == -1);
 }
+
+TEST_CASE("sizes that the program computes are found under every name that a view gives them") {
+    const std::vector<tensor_argument> mixed = {integer(2), operand(1)};
+    for (std::string_view name : {"size", "shape"})
+        CHECK(rule("aten.view.default", {operand(0)}, {{name, list(mixed)}}).as<chunk_rules::reshape>()->sizes ==
+              std::vector<std::size_t>{chunk_rules::no_operand, 1});
+}

@@ -92,6 +92,7 @@ public:
             case spelled::sizes_second:
                 sizes(1, "size");
                 sizes(SIZE_MAX, "shape");
+                sizes(SIZE_MAX, "input_sizes");
                 break;
             case spelled::slice_end:
                 end_of_slice();

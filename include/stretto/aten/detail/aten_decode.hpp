@@ -112,10 +112,11 @@ inline rules::any_rule copied(const aten_arguments& a) {
 
 // The next functions decode views.
 
-/// Decodes view, reshape and similar operators. Only extents that the program computes are listed; the others are known
-/// from the shapes of the values.
+/// Decodes view(self, size), reshape(self, shape) and similar operators. Only extents that the program computes are
+/// listed; the others are known from the shapes of the values.
 inline rules::any_rule reshaped(const aten_arguments& a) {
-    return rules::reshape{.x = a.operand(0, "self"), .sizes = a.sizes(1, "shape")};
+    const bool sized = a.argument(1, "size").what != argument_form::none;
+    return rules::reshape{.x = a.operand(0, "self"), .sizes = a.sizes(1, sized ? "size" : "shape")};
 }
 inline rules::any_rule expanded(const aten_arguments& a) {
     return rules::expand{.x = a.operand(0, "self"), .sizes = a.sizes(1, "size")};
