@@ -92,6 +92,15 @@ TEST_CASE("an operator in place writes its first argument, known or not") {
     CHECK_FALSE(rule("aten.relu.default", {operand(0)}).writes_in_place());
 }
 
+TEST_CASE("an unknown operator writes what it calls out") {
+    const std::vector<tensor_argument> two = {operand(1), operand(2)};
+    CHECK(rule("c.gather_out.default", {operand(0), integer(2)}, {{"out", operand(1)}}).writes() == 1);
+    CHECK(rule("c.split_copy.out", {operand(0)}, {{"out", list(two)}}).writes() ==
+          chunk_rules::any_rule::every_operand);
+    CHECK(rule("c.norm.out", {operand(0)}, {{"out0", operand(1)}}).writes() == chunk_rules::any_rule::every_operand);
+    CHECK_FALSE(rule("c.norm.default", {operand(0)}, {{"output", operand(1)}}).writes_in_place());
+}
+
 TEST_CASE("a term of a sum that is no operand is a constant, wherever it stands and whatever its form") {
     const auto has_constants = [](std::vector<tensor_argument> positional,
                                   std::vector<named_tensor_argument> named = {}) {
