@@ -73,6 +73,15 @@ TEST_CASE("zeros of either sign are different bits") {
           "output 0 (out0) on rank 0, element 0: 0 against -0");
 }
 
+TEST_CASE("numbers are compared bit by bit, as elements are, and two NaNs are equal") {
+    const auto against = [](double x, double y) {
+        return difference(with_outputs({{of_number(x)}}), with_outputs({{of_number(y)}}));
+    };
+    CHECK(against(not_a_number, not_a_number) == "");
+    CHECK(against(0.0, -0.0) == "output 0 (out0) on rank 0: 0 against -0");
+    CHECK(against(1.5, not_a_number).find("nan") != std::string::npos);
+}
+
 TEST_CASE("types are compared before elements, and numbers are no tensors") {
     const auto against = [](interpreted_value x, interpreted_value y) {
         return difference(with_outputs({{std::move(x)}}), with_outputs({{std::move(y)}}));

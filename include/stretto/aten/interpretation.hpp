@@ -146,7 +146,9 @@ bool differ(const interpreted_entry& a, const interpreted_entry& b, interpretati
         d.one = type_text(x);
         d.other = type_text(y);
         if (x.tensors.size() != y.tensors.size() || x.is_number != y.is_number) return true;
-        if (x.is_number && !(x.scalar == y.scalar)) return true;
+        if (x.is_number && (x.scalar.what != y.scalar.what || x.scalar.integer != y.scalar.integer ||
+                            !same_bits(x.scalar.real, y.scalar.real)))
+            return true;
         for (std::size_t k = 0; k < x.tensors.size(); ++k) {
             if (x.tensors[k].element() != y.tensors[k].element() || x.tensors[k].shape() != y.tensors[k].shape())
                 return true;
@@ -162,8 +164,8 @@ bool differ(const interpreted_entry& a, const interpreted_entry& b, interpretati
 
 }  // namespace detail
 
-/// Compares the outputs and the inputs of two runs by position. Elements of tensors are compared bit by bit, and two
-/// NaNs count as equal. Returns the first difference as a list of one, or an empty list. O(elements).
+/// Compares the outputs and the inputs of two runs by position. Numbers and elements of tensors are compared bit by
+/// bit, and two NaNs count as equal. Returns the first difference as a list of one, or an empty list. O(elements).
 template <class = void>
 [[nodiscard]] std::vector<interpretation_difference> compare(const interpretation& a, const interpretation& b) {
     interpretation_difference d;

@@ -207,6 +207,15 @@ private:
     bool conjugated_ = false;
 };
 
+namespace detail {
+
+/// Returns whether two floats have the same bits, or are both NaNs.
+[[nodiscard]] inline bool same_bits(double p, double q) {
+    return std::bit_cast<std::uint64_t>(p) == std::bit_cast<std::uint64_t>(q) || (p != p && q != q);
+}
+
+}  // namespace detail
+
 /// Returns whether type, shape and elements are the same. Two NaNs count as the same; 0 and -0 do not. O(elements).
 [[nodiscard]] bool identical(const tensor& a, const tensor& b);
 
@@ -219,12 +228,10 @@ private:
             if (x[k] != y[k]) return static_cast<std::int64_t>(k);
         return -1;
     }
-    const auto same = [](double p, double q) {
-        return std::bit_cast<std::uint64_t>(p) == std::bit_cast<std::uint64_t>(q) || (p != p && q != q);
-    };
     const std::vector<complex_number> x = a.values<complex_number>(), y = b.values<complex_number>();
     for (std::size_t k = 0; k < x.size(); ++k)
-        if (!same(x[k].re, y[k].re) || !same(x[k].im, y[k].im)) return static_cast<std::int64_t>(k);
+        if (!detail::same_bits(x[k].re, y[k].re) || !detail::same_bits(x[k].im, y[k].im))
+            return static_cast<std::int64_t>(k);
     return -1;
 }
 
