@@ -32,6 +32,15 @@ TEST_CASE("a tensor holds its elements in row-major order") {
     CHECK(tensor(element_type::i64, {2, 0}).values<double>().empty());
 }
 
+TEST_CASE("elements are made as they are stored: truth values are 0 or 1, and narrow integers wrap") {
+    CHECK(tensor::of(element_type::boolean, {2}, {2, 0}).values<std::int64_t>() == std::vector<std::int64_t>{1, 0});
+    CHECK(tensor::of_integers(element_type::boolean, {2}, {2, 0}).values<std::int64_t>() ==
+          std::vector<std::int64_t>{1, 0});
+    CHECK(tensor::of(element_type::i8, {1}, {300.5}).values<std::int64_t>() == std::vector<std::int64_t>{44});
+    CHECK(tensor::of_integers(element_type::i8, {1}, {300}).values<std::int64_t>() == std::vector<std::int64_t>{44});
+    CHECK(tensor::of_integers(element_type::i8, {1}, {300}).storage()->writes == 0);
+}
+
 TEST_CASE("views share storage, clones do not") {
     const tensor t = three_by_two();
     const tensor transposed = t.view({2, 3}, {1, 2}, 0);

@@ -33,25 +33,24 @@ public:
         if (integral()) storage_->integers.resize(n);
         else storage_->reals.resize(is_complex() ? 2 * n : n);
     }
-    /// Makes a tensor of these elements in row-major order; a complex tensor takes pairs of doubles. The numbers are
-    /// stored as they are, except that integers are rounded towards zero. Precondition: there are as many values as the
-    /// shape has elements.
+    /// Makes a tensor of these elements in row-major order; a complex tensor takes pairs of doubles. Floats are stored
+    /// as they are, and the elements of other types as `store` does it; integers are rounded towards zero first.
+    /// Precondition: there are as many values as the shape has elements.
     [[nodiscard]] static tensor of(element_type element, std::vector<std::int64_t> shape, std::vector<double> values) {
-        tensor made(element, std::move(shape), storage_handle(), 0);
+        tensor made(element, std::move(shape));
         STRETTO_ASSERT(static_cast<std::size_t>(made.elements()) * (made.is_complex() ? 2 : 1) == values.size(),
                        "the shape has another number of elements");
-        if (made.integral())
-            for (double x : values) made.storage_->integers.push_back(detail::truncated(x));
+        if (made.integral()) made.fill<double>(values);
         else made.storage_->reals = std::move(values);
         return made;
     }
-    /// Makes a tensor of integers, which must not be converted through double.
+    /// Makes a tensor of integers, which must not be converted through double. They are stored as `store` does it.
     [[nodiscard]] static tensor of_integers(element_type element, std::vector<std::int64_t> shape,
                                             std::vector<std::int64_t> values) {
-        tensor made(element, std::move(shape), storage_handle(), 0);
+        tensor made(element, std::move(shape));
         STRETTO_ASSERT(static_cast<std::size_t>(made.elements()) == values.size() && made.integral(),
                        "the shape has another number of elements, or the elements are no integers");
-        made.storage_->integers = std::move(values);
+        made.fill<std::int64_t>(values);
         return made;
     }
 
@@ -153,8 +152,7 @@ public:
     /// `from` has as many elements as the tensor.
     template <class T>
     void assign(std::span<const T> from) const {
-        std::size_t k = 0;
-        detail::for_each_slot(shape_, strides_, offset_, [&](std::int64_t slot) { store<T>(slot, from[k++]); });
+        fill<T>(from);
         ++storage_->writes;
     }
 
@@ -181,6 +179,13 @@ private:
           element_(element) {
         std::int64_t step = is_complex() ? 2 : 1;
         for (std::size_t d = rank(); d-- > 0; step *= shape_[d]) strides_[d] = step;
+    }
+
+    /// Stores all elements in row-major order, without counting a write. Precondition: as for `assign`.
+    template <class T>
+    void fill(std::span<const T> from) const {
+        std::size_t k = 0;
+        detail::for_each_slot(shape_, strides_, offset_, [&](std::int64_t slot) { store<T>(slot, from[k++]); });
     }
 
     /// Returns an integer as its type stores it: a narrow type keeps only the lower bits.
