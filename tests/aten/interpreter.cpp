@@ -254,6 +254,46 @@ TEST_CASE("what a collective reads must not be written before its wait") {
     }
 }
 
+TEST_CASE("what a collective writes in place is in flight under every name until its wait") {
+    const auto program = [](const std::string& reader, std::string_view arguments, bool early, bool is_view = false) {
+        tensor_program p;
+        const auto x = p.input("x", floats({4}, {1, 2, 3, 4}), 2);
+        const auto part = p.add("part", "aten.slice.Tensor", {x}, "%0 0 0 2");
+        const auto start = p.start("start", "_c10d_functional.all_reduce_.default", {part}, "%0 sum g");
+        const auto wait = early ? 0 : p.wait("wait", start);
+        const auto read = p.add("reader", reader, {x}, arguments);
+        if (is_view) p.nodes[read].kind = stretto::op_kind::view;
+        p.output({early ? p.wait("wait", start) : wait, read});
+        return p;
+    };
+    const std::string refused = "reader (aten.clone.default) on rank 0: reads the data of a collective in flight";
+    CHECK(why(program("aten.clone.default", "%0", true), on(2)).find(refused) == 0);
+    CHECK(why(program("aten.clone.default", "%0", false), on(2)) == "runs");
+    CHECK(why(program("aten.zero_.default", "%0", true), on(2)).find("in flight") != std::string::npos);
+    // Views and shapes read no data.
+    CHECK(why(program("aten.view.default", "%0 [2, 2]", true, true), on(2)) == "runs");
+    CHECK(why(program("aten.sym_size.int", "%0 0", true), on(2)) == "runs");
+
+    tensor_program other;
+    const auto x = other.input("x", floats({4}, {1, 2, 3, 4}), 2);
+    const auto front = other.add("front", "aten.slice.Tensor", {x}, "%0 0 0 2"),
+               back = other.add("back", "aten.slice.Tensor", {x}, "%0 0 2 4");
+    const auto start = other.start("start", "_c10d_functional.all_reduce_.default", {front}, "%0 sum g");
+    const auto copy = other.add("copy", "aten.clone.default", {back});  // another part of the storage
+    const auto wait = other.wait("wait", start);
+    other.output({wait, copy, x});
+    const auto done = other.run(on(2));
+    REQUIRE_MESSAGE(done, done.error().message());
+    CHECK(output(*done, 1, 0) == std::vector<double>{3, 4});
+    CHECK(output(*done, 2, 0) == std::vector<double>{2, 4, 3, 4});
+
+    tensor_program lost;
+    const auto y = lost.input("y", floats({1}, {1}), 2);
+    lost.start("start", "_c10d_functional.all_reduce_.default", {y}, "%0 sum g");
+    lost.output({y});
+    CHECK(why(lost, on(2)).find("returns y, which is in flight") != std::string::npos);
+}
+
 TEST_CASE("an operator that is not known ends the run") {
     CHECK(cause_of("aten.foo.default", {floats({1}, {1})}, "") == "the interpreter does not know this operator");
     CHECK(cause_of("aten.add.Foo", {floats({1}, {1})}, "") == "the interpreter does not know this operator");

@@ -28,6 +28,26 @@ struct mixed_operand {
     bool wrapped = false;  ///< it was a number, so it affects the type of a result only if its class is higher
 };
 
+/// Returns whether a tensor of the value has an element of a storage in common with one of the others. O(elements of
+/// those that share a storage).
+[[nodiscard]] inline bool overlaps(const interpreted_value& v, std::span<const tensor> others) {
+    const auto for_each_place = [](const tensor& t, auto f) {
+        for_each_slot(t.shape(), t.strides(), t.offset(), [&](std::int64_t slot) {
+            f(static_cast<std::size_t>(slot));
+            if (t.is_complex()) f(static_cast<std::size_t>(slot) + 1);
+        });
+    };
+    bool met = false;
+    for (const tensor& other : others)
+        for (const tensor& t : v.tensors) {
+            if (!(t.storage() == other.storage())) continue;
+            std::vector<bool> taken(t.storage()->reals.size() + t.storage()->integers.size());
+            for_each_place(other, [&](std::size_t k) { taken[k] = true; });
+            for_each_place(t, [&](std::size_t k) { met = met || taken[k]; });
+        }
+    return met;
+}
+
 /// The call of one operator. Every reader of arguments takes the position of the argument and its name. Except for
 /// `text`, a reader makes the call fail if the argument has the wrong form.
 class operator_call {
@@ -38,8 +58,10 @@ public:
     std::span<const tensor_argument> positional;
     std::span<const named_tensor_argument> named;
     std::span<const interpreted_value* const> operands;
-    bool only_shapes = false;       ///< the operator reads no data, so its operands may be in flight
-    bool balanced_routing = false;  ///< see interpreter_options
+    bool only_shapes = false;           ///< the operator reads no data, so its operands may be in flight
+    bool only_views = false;            ///< the results are views, so operands may share memory with `in_flight`
+    bool balanced_routing = false;      ///< see interpreter_options
+    std::span<const tensor> in_flight;  ///< what collectives in flight on this rank write in place
     interpreted_value result;
     std::string cause;  ///< why the call has failed; empty if it has not
     std::string hint;
@@ -221,10 +243,12 @@ public:
     }
 
 private:
-    /// Returns the value after checking that its data has arrived. Shapes are known as soon as a collective is
-    /// launched, so operators that read only shapes may run while it is in flight.
+    /// Returns the value after checking that its data has arrived, which also holds for a tensor into whose storage a
+    /// collective writes. Shapes are known as soon as a collective is launched, so operators that read only shapes may
+    /// run while it is in flight.
     const interpreted_value& readable(const interpreted_value& v) {
-        if (v.in_flight && !only_shapes)
+        if (only_shapes) return v;
+        if (v.in_flight || (!only_views && overlaps(v, in_flight)))
             fail("reads the data of a collective in flight",
                  "read the result of its wait; before that, only its shape");
         return v;

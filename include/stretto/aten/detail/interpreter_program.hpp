@@ -2,8 +2,9 @@
 // graph. Every node runs on all ranks before the next one does, so a collective has the data of all its ranks.
 //
 // A collective moves its data when it is launched. Its result is in flight until a wait: reading the result earlier
-// fails, and the wait fails if an operand of the collective has been written in the meantime. With a real transport
-// such programs have data races, so these are errors of the program.
+// fails, and so does reading or writing the part of an operand's storage that the collective writes in place. The wait
+// fails if an operand of the collective has been written in the meantime. With a real transport such programs have data
+// races, so these are errors of the program.
 //
 // Longer than 300 lines: it is one machine, and its parts share the state of all values.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_PROGRAM_HPP
@@ -138,7 +139,8 @@ private:
             interpreted_entry entry{
                 .vertex = from.vertex, .name = std::string(from.name), .written = false, .by_rank = {}};
             for (std::size_t rank = 0; rank < options_.ranks; ++rank) {
-                if (value(rank, x).in_flight) fail(rank, "returns " + std::string(from.name) + ", which is in flight");
+                if (value(rank, x).in_flight || overlaps(value(rank, x), written_[rank]))
+                    fail(rank, "returns " + std::string(from.name) + ", which is in flight");
                 entry.by_rank.push_back(value(rank, x));
             }
             made_.outputs.push_back(std::move(entry));
@@ -151,7 +153,9 @@ private:
         c.operation = node.operation;
         c.positional = node.positional;
         c.named = node.named;
+        c.only_views = node.kind == op_kind::view;
         c.balanced_routing = options_.balanced_routing;
+        c.in_flight = written_[rank];
         pointers_[rank].clear();
         for (const std::uint32_t x : node.operands) pointers_[rank].push_back(&value(rank, x));
         c.operands = pointers_[rank];
@@ -208,13 +212,17 @@ private:
             if (calls[k].failed()) fail(ranks[k], std::move(calls[k].cause), std::move(calls[k].hint));
         for (std::size_t k = 0; k < ranks.size() && !failed_; ++k) fly(node, ranks[k], calls[k]);
     }
-    /// Marks the result of a collective as in flight, and records the storages that it reads and how often each had
-    /// been written at the launch.
+    /// Marks the result of a collective as in flight, and records the storages that it reads, how often each had been
+    /// written at the launch, and the results that share the storage of an operand.
     void fly(const program_node& node, std::size_t rank, operator_call& c) {
         interpreted_value v = std::move(c.result);
         v.in_flight = true;
         for (const interpreted_value* read : c.operands)
-            for (const tensor& t : read->tensors) v.reads.push_back({t.storage(), t.storage()->writes});
+            for (const tensor& t : read->tensors) {
+                v.reads.push_back({t.storage(), t.storage()->writes});
+                for (const tensor& made : v.tensors)
+                    if (made.storage() == t.storage()) written_[rank].push_back(made);
+            }
         if (options_.round)
             for (const tensor& t : v.tensors) round_elements(t);
         settle(node, rank, std::move(v));
@@ -229,6 +237,10 @@ private:
                 if (g.storage->writes != g.writes)
                     fail(rank, "what the collective reads was written while it was in flight",
                          "writes must come before the launch or after the wait");
+            for (const tensor& t : v.tensors)
+                std::erase_if(written_[rank], [&](const tensor& w) {
+                    return w.storage() == t.storage() && w.offset() == t.offset() && w.shape() == t.shape();
+                });
             v.in_flight = false;
             v.reads.clear();
             settle(node, rank, std::move(v));
@@ -301,6 +313,8 @@ private:
     std::vector<std::size_t> producer_;                   // by value: the position of the node that makes it
     std::vector<std::vector<const interpreted_value*>> pointers_ =
         std::vector<std::vector<const interpreted_value*>>(options_.ranks);
+    std::vector<std::vector<tensor>> written_ =  // by rank: what collectives in flight write in place
+        std::vector<std::vector<tensor>>(options_.ranks);
     std::size_t node_ = 0;
     bool failed_ = false;
     interpretation_failure failure_;
