@@ -25,6 +25,7 @@
 #include "stretto/core/dataflow_concepts.hpp"
 #include "stretto/core/expected.hpp"
 #include "stretto/core/op_model.hpp"
+#include "stretto/core/outlives_call.hpp"
 #include "stretto/core/tensor_model.hpp"
 #include "stretto/core/value_map.hpp"
 
@@ -78,8 +79,8 @@ program_of_graph flatten(const G& view, const Order& order, const O& ops, const 
 
 /// Runs the vertices of `view` in the order of `order`, which lists each vertex once, after those on which it depends.
 /// `input_of(v)` returns the value of input vertex v as a range with one interpreted_value for each rank. The range is
-/// read after the call, so it must refer to memory that lives on: return a reference or a span, and not a std::vector
-/// by value. Inputs are copied, so that the program cannot change the caller's tensors. If the model has a member
+/// read after the call, so it must refer to memory that lives on: a reference or a span compiles, and a std::vector by
+/// value does not. Inputs are copied, so that the program cannot change the caller's tensors. If the model has a member
 /// `tensors.name(v)`, messages use that name for v.
 ///
 /// The first failure ends the run: an unknown operator, operands that do not fit, a result that does not have its
@@ -91,6 +92,8 @@ template <dataflow_graph G, class Order, op_model<G> O, tensor_model<G> T, class
 [[nodiscard]] expected<interpretation, interpretation_failure> interpret_in_order(G view, const Order& order, O ops,
                                                                                   T tensors, InputOf input_of,
                                                                                   const interpreter_options& options) {
+    static_assert(outlives_call<decltype(input_of(std::declval<vertex_t<G>&>())), std::span<const interpreted_value>>,
+                  "input_of(v) returns a reference or a span, whose memory outlives the call");
     const detail::program_of_graph made = detail::flatten(view, order, ops, tensors);
     std::vector<vertex_t<G>> vertices;
     for (const vertex_t<G> v : order) vertices.push_back(v);
