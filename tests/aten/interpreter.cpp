@@ -205,6 +205,16 @@ TEST_CASE("split sizes may be computed by the program, and must agree") {
     CHECK(why(p, on(2)).find("sends [1, 2] rows but has 2") != std::string::npos);
 }
 
+TEST_CASE("ranks exchange rows of one type") {
+    tensor_program p;
+    const auto x = p.input("x", {floats({2}, {1, 2}), integers({2}, {3, 4})});
+    p.output({p.wait("wait", p.start("start", "_c10d_functional.all_to_all_single.default", {x}, "%0 [] [] g"))});
+    CHECK(why(p, on(2)).find("ranks disagree: position 0 of the group sends f64[2], position 1 sends i64[2]") !=
+          std::string::npos);
+    CHECK(after("all_to_all_single", "%0 [] [] g", on(3), 6) ==
+          rows{{0, 1, 10, 11, 20, 21}, {2, 3, 12, 13, 22, 23}, {4, 5, 14, 15, 24, 25}});
+}
+
 TEST_CASE("what is in flight has a shape and no data") {
     tensor_program p;
     const auto x = p.input("x", floats({1, 3}, {1, 2, 3}), 2);
