@@ -413,6 +413,17 @@ TEST_CASE("a gradient that nobody asks for keeps its place among those of a norm
     CHECK(output(*done, 0, 0) == std::vector<double>{8, 14});  // twice that of the bias
     CHECK(output(*done, 1, 0) == std::vector<double>{4, 7});
     CHECK(output(*done, 2, 0) == std::vector<double>{8, 14});
+    p.nodes.pop_back();
+    const auto read = [&](std::string_view index) {
+        tensor_program q = p;
+        q.output({q.add("member", "getitem", {all}, "%0 " + std::string(index))});
+        return q.run();
+    };
+    CHECK(output(*read("-1"), 0, 0) == std::vector<double>{4, 7});
+    CHECK(read("0")->outputs[0].by_rank[0].tensors.empty());
+    CHECK(read("-3")->outputs[0].by_rank[0].tensors.empty());
+    CHECK(read("3").error().cause == "takes member 3 of 3");
+    CHECK(read("-4").error().cause == "takes member -1 of 3");
 }
 
 TEST_CASE("numbers of the program are divided as Python divides them") {

@@ -28,9 +28,10 @@ struct number {
 /// tensors.
 struct interpreted_value {
     std::vector<tensor> tensors;
-    /// The position of each tensor in a tuple some of whose members are not tensors, so that getitem finds it by the
-    /// index that the program uses. Empty if all members are tensors.
+    /// For each member of a tuple, which of `tensors` it is, or no_tensor: with it, getitem finds a member by the index
+    /// that the program uses although some members are not tensors. Empty if all members are tensors.
     std::vector<std::size_t> places;
+    static constexpr std::size_t no_tensor = static_cast<std::size_t>(-1);
     bool is_number = false;
     number scalar;
     /// True from the launch of the collective that makes the value to its wait: its shape may be read, but not its

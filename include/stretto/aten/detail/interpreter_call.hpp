@@ -75,6 +75,12 @@ public:
     }
     /// Adds a tensor to the results, or makes a number the result.
     void give(tensor t) { result.tensors.push_back(std::move(t)); }
+    /// Adds the next member of a tuple some of whose members may not be tensors: the tensor, or None.
+    void give_member(tensor t) {
+        result.places.push_back(result.tensors.size());
+        give(std::move(t));
+    }
+    void give_none() { result.places.push_back(interpreted_value::no_tensor); }
     void give(number n) {
         result.is_number = true;
         result.scalar = n;

@@ -147,9 +147,8 @@ void convolution_backward(operator_call& c) {
     const auto places = static_cast<std::size_t>(product(extents(grad.shape().begin() + 2, grad.shape().end())));
     for (std::size_t k = 0; k < g.size(); ++k) of_bias[k / places % of_bias.size()] += g[k];
     const auto give = [&](std::size_t place, const extents& shape, const std::vector<double>& values) {
-        if (wanted[place] == 0) return;
-        c.give(made_of<double>(input.element(), shape, values));
-        c.result.places.push_back(place);
+        if (wanted[place] == 0) c.give_none();
+        else c.give_member(made_of<double>(input.element(), shape, values));
     };
     give(0, input.shape(), of_input);
     give(1, weight.shape(), of_weight);

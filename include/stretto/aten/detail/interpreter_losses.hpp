@@ -133,8 +133,10 @@ void attention(operator_call& c) {
     c.give(made_of<double>(element_type::f32, rows, lse));
     c.give(tensor(element_type::i64, {}));  // the state of a generator, which nothing reads
     c.give(tensor(element_type::i64, {}));
-    // Between the log-sum-exp and the seed, cudnn returns sequence lengths, which are None here, and two numbers.
-    if (cudnn) c.result.places = {0, 1, 6, 7};
+    // Between the log-sum-exp and the seed, cudnn returns sequence lengths, which are None here, and two numbers, which
+    // nothing reads; at the end it returns a mask for debugging, which is None too.
+    constexpr std::size_t none = interpreted_value::no_tensor;
+    if (cudnn) c.result.places = {0, 1, none, none, none, none, 2, 3, none};
 }
 /// Returns the gradients of q, k and v. The variants have these arguments:
 ///   efficient_backward(g, q, k, v, bias, out, lse, seed, offset, dropout, mask[4], causal, *, scale)

@@ -136,13 +136,12 @@ void norm_backward(operator_call& c) {
     }
     const extents last = c.integers(2, "normalized_shape");
     const auto give = [&](std::size_t place, const extents& shape, const std::vector<double>& x) {
-        if (place >= which->items.size() || which->items[place].integer == 0) return;
-        c.give(made_of<double>(input.element(), shape, x));
-        c.result.places.push_back(place);
+        if (which->items[place].integer == 0) c.give_none();
+        else c.give_member(made_of<double>(input.element(), shape, x));
     };
     give(0, input.shape(), of_input);
     give(1, last, of_weight);
-    give(2, last, of_bias);
+    if constexpr (Centred) give(2, last, of_bias);
 }
 
 template <class = void>

@@ -148,9 +148,9 @@ void number_sum(operator_call& c) {
     if (!c.failed()) c.give(number::of(total));
 }
 
-/// getitem(tuple, index) returns a member of a tuple. The index counts from the end if it is negative, unless some
-/// members are not tensors. If the tuple comes from a collective in flight, the member is in flight too, and has the
-/// same list of storages that must not be written before the wait.
+/// getitem(tuple, index) returns a member of a tuple. The index counts from the end if it is negative. If the tuple
+/// comes from a collective in flight, the member is in flight too, and has the same list of storages that must not be
+/// written before the wait.
 template <class = void>
 void getitem(operator_call& c) {
     const tensor_argument* const a = c.find(0, "tuple");
@@ -158,19 +158,15 @@ void getitem(operator_call& c) {
     if (!a || a->what != tensor_argument::form::operand || c.of(*a).is_number) c.fail("takes a member of no tuple");
     if (c.failed()) return;
     const interpreted_value& tuple = c.of(*a);
-    const auto members = static_cast<std::int64_t>(tuple.tensors.size());
-    c.result.in_flight = tuple.in_flight;
-    c.result.reads = tuple.reads;
-    // A member that is not a tensor has no place, so the result stays empty: an operator that reads it treats it as
-    // left out.
-    if (!tuple.places.empty()) {
-        for (std::size_t k = 0; k < tuple.places.size(); ++k)
-            if (static_cast<std::int64_t>(tuple.places[k]) == at) c.give(tuple.tensors[k]);
-        return;
-    }
+    const bool all_tensors = tuple.places.empty();
+    const auto members = static_cast<std::int64_t>(all_tensors ? tuple.tensors.size() : tuple.places.size());
     if (at < 0) at += members;
     if (at < 0 || at >= members) return c.fail("takes member " + text_of(at) + " of " + text_of(members));
-    c.give(tuple.tensors[static_cast<std::size_t>(at)]);
+    c.result.in_flight = tuple.in_flight;
+    c.result.reads = tuple.reads;
+    // The result for a member that is not a tensor stays empty: an operator that reads it treats it as left out.
+    const auto k = static_cast<std::size_t>(at), place = all_tensors ? k : tuple.places[k];
+    if (place != interpreted_value::no_tensor) c.give(tuple.tensors[place]);
 }
 
 template <class = void>
