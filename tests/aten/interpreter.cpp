@@ -435,6 +435,8 @@ TEST_CASE("numbers of the program are divided as Python divides them") {
     REQUIRE(done);
     CHECK(done->outputs[0].by_rank[0].scalar.real == 9);
     CHECK(done->outputs[1].by_rank[0].scalar.real == 0.09999999999999995);
+    p.add("assert", "aten._assert_scalar.default", {p.add("less", "lt", {a, b}), a, b}, "%0 message");
+    CHECK(why(p).find("it reads less = 0, a = 1, b = 0.1") != std::string::npos);
 }
 
 TEST_CASE("integers cannot be stored as truth values in place") {

@@ -110,7 +110,7 @@ private:
         for (const std::uint32_t x : node.operands) {
             std::string text = std::string(program_.nodes[producer_[x]].name);
             const interpreted_value& v = value(rank, x);
-            if (v.is_number) text += " = " + text_of(v.scalar.integer);
+            if (v.is_number) text += " = " + type_text(v);
             for (const tensor& t : v.tensors) text += " " + text_of(t);
             failure_.operands.push_back({program_.nodes[producer_[x]].vertex, std::move(text)});
         }
