@@ -566,3 +566,28 @@ TEST_CASE("inputs lie where their readers want them") {
     for (const std::int64_t t : make_inputs(view, model, model, options)[tokens][0].tensors[0].values<std::int64_t>())
         CHECK(t == 0);
 }
+
+TEST_CASE("positions lie within the dimension that they index") {
+    tensor_program p;
+    const auto table = p.input("table", {}), columns = p.input("columns", {}), named = p.input("named", {}),
+               listed = p.input("listed", {}), masked = p.input("masked", {}), mask = p.input("mask", {});
+    p.record(table, element_type::f32, {100, 3, 2});
+    for (const auto positions : {columns, named, listed, masked}) p.record(positions, element_type::i64, {64});
+    p.record(mask, element_type::boolean, {100, 3});
+    p.add("added", "aten.index_add.default", {table, columns, table}, "%0 1 %1 %2");
+    p.add("selected", "aten.index_select.default", {table, named}, "%0 dim=1 index=%1");
+    p.add("indexed", "aten.index.Tensor", {table, listed}, "%0 [none, %1]");
+    p.add("behind", "aten.index_put.default", {table, mask, masked}, "%0 indices=[%1, %2]");
+    const support::program_view view{&p};
+    const support::program_model model{&p};
+    const auto made = make_inputs(view, model, model, input_options{});
+    const auto largest = [&](std::uint32_t v) {
+        std::int64_t top = -1;
+        for (const std::int64_t x : made[v][0].tensors[0].values<std::int64_t>()) top = x > top ? x : top;
+        return top;
+    };
+    CHECK(largest(columns) == 2);
+    CHECK(largest(named) == 2);
+    CHECK(largest(listed) == 2);
+    CHECK(largest(masked) == 1);
+}

@@ -106,23 +106,50 @@ private:
         if (dim < 0) dim += rank;
         return dim >= 0 && dim < rank ? t[0].shape[static_cast<std::size_t>(dim)] : 0;
     }
+    /// Returns argument 1, which is named `dim`, of an operator on positions of one dimension; 0 if it is no constant.
+    static std::int64_t dim_of(const program_node& node) {
+        const tensor_argument* dim = node.positional.size() > 1 ? &node.positional[1] : nullptr;
+        for (const named_tensor_argument& a : node.named)
+            if (dim == nullptr && a.name == "dim") dim = &a.value;
+        return dim != nullptr && dim->what == tensor_argument::form::integer ? dim->integer : 0;
+    }
+    /// Returns the extent of the dimension of operand 0 that `x` indexes: argument 1, which is named `indices`, lists
+    /// an index, or nothing, for each dimension. A mask stands for as many dimensions as it has. The result is the
+    /// smallest extent if `x` is listed several times, and 0 if it is not.
+    std::int64_t indexed_extent(const program_node& node, std::uint32_t x) const {
+        std::span<const tensor_argument> items;
+        if (node.positional.size() > 1) items = node.positional[1].items;
+        for (const named_tensor_argument& a : node.named)
+            if (items.empty() && a.name == "indices") items = a.value.items;
+        std::int64_t dim = 0, smallest = 0;
+        for (const tensor_argument& item : items) {
+            std::int64_t dims = 1;
+            const auto k = static_cast<std::size_t>(item.integer);
+            if (item.what == tensor_argument::form::operand && k < node.operands.size()) {
+                const std::span<const tensor_type> type = recorded_[node.operands[k]];
+                if (!type.empty() && type[0].element == element_type::boolean)
+                    dims = static_cast<std::int64_t>(type[0].shape.size());
+                const std::int64_t own = node.operands[k] == x ? extent(node, 0, dim) : 0;
+                if (own > 0 && (smallest == 0 || own < smallest)) smallest = own;
+            }
+            dim += dims;
+        }
+        return smallest;
+    }
     /// Adds what one reader says about value `x`, and follows its results if it passes the value on.
     void look(const program_node& node, std::uint32_t x, input_use& use) {
         const std::string_view op = node.operation;
         // In each of these operators the first operand is the table, whose values are not positions. All other operands
-        // are treated as positions, because the bound does no harm to those that are not.
+        // are treated as positions, unless a list says which are, because the bound does no harm to the others.
         const bool first = !node.operands.empty() && node.operands[0] == x;
-        const std::int64_t dim = node.positional.size() > 1 ? node.positional[1].integer : 0;
         std::int64_t range = 0;
         use.gathered = use.gathered || (node.kind == op_kind::start && op.find("all_gather") != std::string_view::npos);
         if (op.starts_with("aten.embedding.") && !first) range = extent(node, 0, 0);
         if (op.starts_with("aten.nll_loss_forward.") && !first) range = extent(node, 0, -1);
-        if ((op.starts_with("aten.gather.") || op.starts_with("aten.index_select.") ||
-             op.starts_with("aten.scatter")) &&
-            !first)
-            range = extent(node, 0, dim);
-        if (op.starts_with("aten.index") && op.find("select") == std::string_view::npos && !first)
-            range = extent(node, 0, 0);
+        if ((op.starts_with("aten.gather.") || op.starts_with("aten.scatter") || op.starts_with("aten.index_")) &&
+            !op.starts_with("aten.index_put") && !first)
+            range = extent(node, 0, dim_of(node));
+        if (op.starts_with("aten.index.") || op.starts_with("aten.index_put")) range = indexed_extent(node, x);
         if (range > 0 && (use.range == 0 || range < use.range)) use.range = range;
         if (!passes_on(node) || node.recorded.empty() || node.recorded[0].empty()) return;
         for (std::uint32_t k = 0; k < node.recorded.size(); ++k) {
