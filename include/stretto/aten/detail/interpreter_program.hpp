@@ -64,7 +64,8 @@ public:
         for (std::size_t n = 0; n < p.nodes.size(); ++n) {
             const program_node& node = p.nodes[n];
             for (const std::uint32_t x : node.operands) last_use_[x] = n;
-            for (std::uint32_t k = 0; k < node.recorded.size(); ++k) producer_[node.first_result + k] = n;
+            for (std::uint32_t k = 0; k < node.recorded.size(); ++k)
+                producer_[node.first_result + k] = last_use_[node.first_result + k] = n;
         }
     }
 
@@ -292,7 +293,8 @@ private:
         }
     }
 
-    /// Keeps the results of a node if keep_everything is set, and drops those of its operands that no later node reads.
+    /// Keeps the results of a node if keep_everything is set, and drops those of its operands and results that no later
+    /// node reads.
     void keep_or_drop(const program_node& node) {
         for (std::size_t rank = 0; rank < options_.ranks; ++rank) {
             for (std::uint32_t k = 0; options_.keep_everything && k < node.recorded.size(); ++k) {
@@ -302,6 +304,8 @@ private:
             }
             for (const std::uint32_t x : node.operands)
                 if (last_use_[x] == node_) value(rank, x) = {};
+            for (std::uint32_t k = 0; k < node.recorded.size(); ++k)
+                if (last_use_[node.first_result + k] == node_) value(rank, node.first_result + k) = {};
         }
     }
 
@@ -309,8 +313,8 @@ private:
     const interpreter_options& options_;
     process_groups everyone_ = strided_groups(options_.ranks, options_.ranks);
     std::vector<std::vector<interpreted_value>> values_;  // by rank, then by value
-    std::vector<std::size_t> last_use_;                   // by value: the position of the last node that reads it
-    std::vector<std::size_t> producer_;                   // by value: the position of the node that makes it
+    std::vector<std::size_t> last_use_;  // by value: the position of the last node that reads or makes it
+    std::vector<std::size_t> producer_;  // by value: the position of the node that makes it
     std::vector<std::vector<const interpreted_value*>> pointers_ =
         std::vector<std::vector<const interpreted_value*>>(options_.ranks);
     std::vector<std::vector<tensor>> written_ =  // by rank: what collectives in flight write in place
