@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -375,6 +376,29 @@ TEST_CASE("operands that do not fit are told, with what they are") {
     CHECK(cause_of("aten.add_.Tensor", {floats({1}, {1}), b}, "") == "the result does not fit into f64[1]");
     CHECK(cause_of("aten._grouped_mm.default", {a, floats({1, 3, 2}, std::vector<double>(6)), integers({1}, {3})}, "")
               .find("do not ascend within 2") != std::string::npos);
+}
+
+TEST_CASE("operands of other extents are told before anything beyond them is read") {
+    const tensor four = floats({4}, {1, 2, 3, 4});
+    CHECK(cause_of("aten.index_reduce.default", {four, integers({2}, {0, 1}), four}, "%0 0 %1 %2 amax") ==
+          "has 2 positions for the rows of f64[4]");
+    const double infinite = std::numeric_limits<double>::infinity();
+    const std::string no_width = "has bounds that are not finite, or so large that no interval has a width";
+    CHECK(cause_of("aten.histc.default", {floats({2}, {1, infinite})}, "%0 4") == no_width);
+    CHECK(cause_of("aten.histc.default", {floats({2}, {1, std::nan("")})}, "%0 4") == no_width);
+    CHECK(cause_of("aten.histc.default", {floats({2}, {1e300, 1e300})}, "%0 4") == no_width);
+    CHECK(cause_of("aten.histc.default", {floats({2}, {1, 2})}, "%0 4 0 inf") == no_width);
+    const tensor image = floats({1, 1, 2}, {1, 2}), kernel = floats({1, 1, 4}, {1, 1, 1, 1});
+    CHECK(cause_of("aten.convolution.default", {image, kernel}, "%0 %1 none [3] [0] [1] false [0] 1") ==
+          "has a kernel that is larger than f64[1, 1, 2] with its padding");
+    CHECK(cause_of("aten.convolution.default", {image, kernel}, "%0 %1 none [3] [1] [1] false [0] 1") == "runs");
+    const tensor q = floats({1, 2, 2}, {1, 2, 3, 4}), lse = floats({1, 2}, {0, 0}), wide = floats({1, 2, 1}, {1, 2});
+    CHECK(cause_of("aten._scaled_dot_product_efficient_attention_backward.default", {wide, q, q, q, wide, lse},
+                   "%0 %1 %2 %3 none %4 %5 none none 0.0 [true, true, true, false]")
+              .find("no gradient of attention") == 0);
+    CHECK(cause_of("aten.view.default", {floats({6}, std::vector<double>(6))}, "%0 [-2, -3]") ==
+          "makes shape [-2, -3] of 6 elements");
+    CHECK(cause_of("aten.view.default", {four}, "%0 [2.5]") == "argument size holds something else than integers");
 }
 
 TEST_CASE("groups must hold every rank once, and be of the size that the program says") {

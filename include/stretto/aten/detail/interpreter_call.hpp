@@ -189,14 +189,14 @@ public:
         const tensor_argument* a = find(k, name);
         return a && a->what == form::text ? a->text : otherwise;
     }
-    /// Returns a list of integers, or one integer as a list of one; an empty list if the argument is left out. A float
-    /// is rounded towards zero.
+    /// Returns a list of integers, or one integer as a list of one; an empty list if the argument is left out. As for
+    /// `integer`, a float makes the call fail.
     [[nodiscard]] extents integers(std::size_t k, std::string_view name) {
         extents all;
         const tensor_argument* a = find(k, name);
         if (!a) return all;
         const auto add = [&](const tensor_argument& item) {
-            if (is_number(item)) all.push_back(number_of(item).integer);
+            if (is_number(item) && number_of(item).what != element_class::real) all.push_back(number_of(item).integer);
             else fail("argument " + std::string(name) + " holds something else than integers");
         };
         if (a->what == form::list)

@@ -49,6 +49,8 @@ void combine_at(operator_call& c) {
         extents along(self.rank(), 1);
         if (index.rank() != 1 || source.rank() != self.rank() || self.rank() == 0)
             return c.fail("combines rows " + text_of(index) + " of " + text_of(self));
+        if (index.extent(0) != source.extent(dim))
+            return c.fail("has " + text_of(index.extent(0)) + " positions for the rows of " + text_of(source));
         along[dim] = index.extent(0);
         index = expanded(reshaped(index, along), source.shape());
     }

@@ -94,6 +94,8 @@ convolution_form form_of(operator_call& c, const tensor& input, const tensor& we
     for (std::size_t d = 0; d < dims; ++d) {
         const std::int64_t reach = form.dilation[d] * (weight.extent(d + 2) - 1), n = input.extent(d + 2);
         if (form.stride[d] <= 0) c.fail("has a stride that is not positive");
+        if (!transposed && n + 2 * form.padding[d] <= reach)
+            c.fail("has a kernel that is larger than " + text_of(input) + " with its padding");
         if (c.failed()) return form;
         made.push_back(transposed ? (n - 1) * form.stride[d] - 2 * form.padding[d] + reach + more[d] + 1
                                   : (n + 2 * form.padding[d] - reach - 1) / form.stride[d] + 1);

@@ -155,7 +155,9 @@ void attention_backward(operator_call& c) {
         const extents wanted = c.integers(10, "grad_input_mask");
         if (wanted.size() == 4 && wanted[3] != 0) c.fail("the gradient of a bias is not supported");
     }
-    if (!c.failed() && (!is_attention(q, k, v) || g.shape() != out.shape()))
+    extents shape = q.shape();
+    if (!shape.empty() && v.rank() > 0) shape.back() = v.shape().back();
+    if (!c.failed() && (!is_attention(q, k, v) || g.shape() != shape || out.shape() != shape))
         c.fail("no gradient of attention of " + text_of(q) + ", " + text_of(k) + " and " + text_of(v));
     if (c.failed()) return;
     const double scale = attention_scale(c, 99, q);

@@ -4,6 +4,7 @@
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_SORTING_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_SORTING_HPP
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -147,7 +148,8 @@ void extreme_of_rows(operator_call& c) {
 
 /// histc(self, bins, min, max) returns the number of elements in each of several intervals of equal width; the last
 /// interval includes both of its ends. Elements outside, and NaNs, are not counted. If min and max are the same, the
-/// elements give the bounds, and if these are the same too, the interval is widened by 1 on both sides.
+/// elements give the bounds, and if these are the same too, the interval is widened by 1 on both sides. The call fails
+/// if the interval then has no positive finite width, as with an infinite bound.
 template <class = void>
 void histc(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -165,6 +167,8 @@ void histc(operator_call& c) {
         low -= 1;
         high += 1;
     }
+    if (!(high - low > 0 && std::isfinite(high - low)))
+        return c.fail("has bounds that are not finite, or so large that no interval has a width");
     std::vector<double> counts(static_cast<std::size_t>(bins));
     for (const double v : x) {
         if (!(v >= low && v <= high)) continue;

@@ -58,10 +58,15 @@ tensor reshaped(const tensor& t, extents shape) {
 template <class = void>
 extents completed(operator_call& c, extents shape, std::int64_t elements) {
     std::int64_t known = 1, open = 0;
-    for (const std::int64_t e : shape) e == -1 ? static_cast<void>(++open) : static_cast<void>(known *= e);
+    bool negative = false;
+    for (const std::int64_t e : shape) {
+        if (e == -1) ++open;
+        else known *= e;
+        negative = negative || e < -1;
+    }
     for (std::int64_t& e : shape)
         if (e == -1 && open == 1) e = known == 0 ? 0 : elements / known;
-    if (open > 1 || product(shape) != elements || known < 0)
+    if (open > 1 || negative || product(shape) != elements)
         c.fail("makes shape " + text_of(shape) + " of " + text_of(elements) + " elements");
     return shape;
 }
