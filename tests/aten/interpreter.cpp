@@ -401,6 +401,25 @@ TEST_CASE("operands of other extents are told before anything beyond them is rea
     CHECK(cause_of("aten.view.default", {four}, "%0 [2.5]") == "argument size holds something else than integers");
 }
 
+TEST_CASE("the extremes of rows are refused only if the rows are empty") {
+    const tensor none = floats({0, 8}, {});
+    const auto shape = [](const auto& done, std::size_t k = 0) {
+        return done->outputs[0].by_rank[0].tensors[k].shape();
+    };
+    const std::string why_not = "there is no extreme element of none";
+    for (const char* op : {"aten.amax.default", "aten.argmax.default", "aten.max.dim"}) {
+        CAPTURE(op);
+        const auto done = run_operator(op, {none}, "%0 1");
+        REQUIRE_MESSAGE(done, done.error().message());
+        CHECK(shape(done) == std::vector<std::int64_t>{0});
+        CHECK(cause_of(op, {none}, "%0 0") == why_not);
+    }
+    CHECK(shape(run_operator("aten.min.dim", {none}, "%0 1 true"), 1) == std::vector<std::int64_t>{0, 1});
+    CHECK(cause_of("aten.amax.default", {none}, "%0") == why_not);
+    CHECK(cause_of("aten.argmin.default", {none}, "%0") == why_not);
+    CHECK(cause_of("aten.max.default", {none}, "%0") == why_not);
+}
+
 TEST_CASE("groups must hold every rank once, and be of the size that the program says") {
     tensor_program p;
     const auto x = p.input("x", numbered(4));

@@ -9,7 +9,6 @@
 #include <limits>
 #include <string_view>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "stretto/aten/detail/interpreter_arithmetic.hpp"
@@ -106,7 +105,8 @@ void extreme(operator_call& c) {
     const bool all = op.ends_with(".default") && !op.starts_with("aten.am");
     const tensor self = truths ? given.converted(element_type::boolean) : given;
     const std::vector<bool> reduced = reduced_dims(c, self.rank(), all);
-    if (self.elements() == 0 && !truths) c.fail("there is no extreme element of none");
+    for (std::size_t d = 0; d < self.rank() && !truths; ++d)
+        if (reduced[d] && self.extent(d) == 0) c.fail("there is no extreme element of none");
     // `any` of no elements is false and `all` of none is true; an extreme of none has been refused above.
     const auto first = [largest, truths]<class T>(T) -> T {
         if constexpr (std::is_same_v<T, std::int64_t>)

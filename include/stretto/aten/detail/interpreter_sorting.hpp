@@ -115,7 +115,7 @@ void extreme_of_rows(operator_call& c) {
     if (c.failed()) return;
     const tensor self = all ? reshaped(given, {given.elements()}) : given;
     const std::size_t dim = all ? 0 : c.wrapped(c.integer(1, "dim"), self.rank());
-    if (!c.failed() && self.elements() == 0) c.fail("there is no extreme element of none");
+    if (!c.failed() && self.rank() > 0 && self.extent(dim) == 0) c.fail("there is no extreme element of none");
     if (c.failed()) return;
     std::vector<std::int64_t> where;
     in_class(self.category(), [&]<class T>(T) {
