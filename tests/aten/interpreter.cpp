@@ -420,6 +420,14 @@ TEST_CASE("the extremes of rows are refused only if the rows are empty") {
     CHECK(cause_of("aten.max.default", {none}, "%0") == why_not);
 }
 
+TEST_CASE("rows without elements have a mean that is no number") {
+    const auto done = run_operator("aten.native_layer_norm.default", {floats({2, 0}, {})}, "%0 [0] none none 0.1");
+    REQUIRE_MESSAGE(done, done.error().message());
+    CHECK(done->outputs[0].by_rank[0].tensors[0].elements() == 0);
+    CHECK(done->outputs[0].by_rank[0].tensors[1].shape() == std::vector<std::int64_t>{2, 1});
+    CHECK(std::isnan(done->outputs[0].by_rank[0].tensors[1].values<double>()[1]));
+}
+
 TEST_CASE("groups must hold every rank once, and be of the size that the program says") {
     tensor_program p;
     const auto x = p.input("x", numbered(4));

@@ -46,9 +46,9 @@ struct normalised_rows {
         }
         for (const std::int64_t e : last) width *= static_cast<std::size_t>(e);
         x = input.values<double>();
-        rows = width == 0 ? 0 : x.size() / width;
         one_a_row = input.shape();
         for (std::size_t d = input.rank() - last.size(); d < input.rank(); ++d) one_a_row[d] = 1;
+        rows = static_cast<std::size_t>(product(one_a_row));
         weight = like_last(weight_at, "weight");
         if (has_bias) bias = like_last(weight_at + 1, "bias");
         if (size_of(input.element()) > 4) statistics = input.element();
