@@ -428,6 +428,17 @@ TEST_CASE("rows without elements have a mean that is no number") {
     CHECK(std::isnan(done->outputs[0].by_rank[0].tensors[1].values<double>()[1]));
 }
 
+TEST_CASE("sizes are read under every name that operators give them") {
+    const tensor x = floats({4}, {1, 2, 3, 4});
+    for (const char* arguments : {"%0 size=[2, 2]", "%0 shape=[2, 2]"}) {
+        const auto done = run_operator("aten.reshape.default", {x}, arguments);
+        REQUIRE_MESSAGE(done, done.error().message());
+        CHECK(done->outputs[0].by_rank[0].tensors[0].shape() == std::vector<std::int64_t>{2, 2});
+    }
+    CHECK(cause_of("aten.split_with_sizes.default", {x}, "%0 split_sizes=[1, 3]") == "runs");
+    CHECK(cause_of("aten.split.Tensor", {x}, "%0 split_size=2") == "runs");
+}
+
 TEST_CASE("groups must hold every rank once, and be of the size that the program says") {
     tensor_program p;
     const auto x = p.input("x", numbered(4));

@@ -33,13 +33,14 @@ void split_by(operator_call& c, const tensor& self, std::size_t dim, const exten
     if (first != self.extent(dim))
         c.fail("parts " + text_of(sizes) + " are not what " + text_of(self) + " consists of");
 }
-/// split(self, size, dim) returns parts of one size, of which the last may be smaller; split(self, sizes, dim) returns
-/// parts of these sizes. Of a dimension of extent 0, there is one part of extent 0 and not none.
+/// split(self, split_size, dim) returns parts of one size, of which the last may be smaller; split(self, split_size,
+/// dim) with a list, and split_with_sizes(self, split_sizes, dim), return parts of these sizes. Of a dimension of
+/// extent 0, there is one part of extent 0 and not none.
 template <class = void>
 void split(operator_call& c) {
     const tensor self = c.input(0, "self");
     const std::size_t dim = c.wrapped(c.integer(2, "dim", 0), self.rank());
-    extents sizes = c.integers(1, "split_size");
+    extents sizes = c.integers(1, c.has(1, "split_size") ? "split_size" : "split_sizes");
     if (self.rank() == 0) c.fail("splits a tensor without dimensions");
     if (c.failed()) return;
     if (c.operation == "aten.split.Tensor" && sizes.size() == 1) {

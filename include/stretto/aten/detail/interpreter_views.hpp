@@ -71,10 +71,11 @@ extents completed(operator_call& c, extents shape, std::int64_t elements) {
     return shape;
 }
 
+/// view(self, size) and reshape(self, shape) return the same elements in another shape.
 template <class = void>
 void view(operator_call& c) {
     const tensor self = c.input(0, "self");
-    extents shape = completed(c, c.integers(1, "size"), self.elements());
+    extents shape = completed(c, c.integers(1, c.has(1, "size") ? "size" : "shape"), self.elements());
     if (!c.failed()) c.give(reshaped(self, std::move(shape)));
 }
 /// alias(self) and detach(self) return the tensor itself: the interpreter has no gradients to detach.
