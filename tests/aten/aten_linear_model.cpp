@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
+#include <limits>
+#include <vector>
 
 #include "aten/tensor_program.hpp"
 
@@ -88,4 +90,21 @@ TEST_CASE("starts are alike if they differ in their data alone") {
     CHECK_FALSE(model.alike(one, type));
     CHECK_FALSE(model.alike(type, type));  // what is not known is alike to nothing
     CHECK_FALSE(model.alike(one, m.p.wait("w", one)));
+}
+
+TEST_CASE("real arguments are compared bit by bit, so that a start with a NaN is alike to itself") {
+    two_matrices m;
+    const auto start = [&](double factor) {
+        const std::uint32_t v = m.p.start("r", "_c10d_functional.all_reduce.default", {m.a}, "%0 sum dp 0.5");
+        m.p.nodes[v].positional.back().real = factor;
+        m.p.record(v, element_type::f64, {2, 3});
+        return v;
+    };
+    const double none = std::numeric_limits<double>::quiet_NaN();
+    const std::uint32_t one = start(none), two = start(none), zero = start(0.0), below = start(-0.0);
+    const aten_linear_model<program_view, program_model> model(program_view{&m.p}, program_model{&m.p});
+    CHECK(model.alike(one, one));
+    CHECK(model.alike(one, two));
+    CHECK_FALSE(model.alike(one, zero));
+    CHECK_FALSE(model.alike(zero, below));
 }

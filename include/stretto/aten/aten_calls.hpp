@@ -3,13 +3,13 @@
 #ifndef STRETTO_ATEN_ATEN_CALLS_HPP
 #define STRETTO_ATEN_ATEN_CALLS_HPP
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
 
 #include "stretto/aten/aten_dialect.hpp"
+#include "stretto/aten/detail/aten_arguments.hpp"
 #include "stretto/core/dataflow_concepts.hpp"
 #include "stretto/core/pure_call_model.hpp"
 #include "stretto/core/tensor_model.hpp"
@@ -79,7 +79,9 @@ public:
     /// Returns whether u and v are the same call. Their operands may be different values.
     [[nodiscard]] bool same_call(vertex_t<G> u, vertex_t<G> v) const {
         if (std::string_view(tensors_.operation(u)) != std::string_view(tensors_.operation(v))) return false;
-        if (!same(arguments(u), arguments(v)) || !same(named(u), named(v))) return false;
+        if (!detail::aten::same_arguments(arguments(u), arguments(v)) ||
+            !detail::aten::same_arguments(named(u), named(v)))
+            return false;
         auto&& of_u = view_.results(u);
         auto&& of_v = view_.results(v);
         auto x = of_u.begin();
@@ -116,17 +118,6 @@ private:
         }
     };
 
-    /// Returns whether two arguments are equal. Real numbers are compared bit by bit. An argument of the form `other`
-    /// is equal to none, because its contents are not known.
-    [[nodiscard]] static bool same(const tensor_argument& a, const tensor_argument& b) {
-        using form = tensor_argument::form;
-        return a.what == b.what && a.what != form::other && a.integer == b.integer &&
-               std::bit_cast<std::uint64_t>(a.real) == std::bit_cast<std::uint64_t>(b.real) && a.text == b.text &&
-               same(a.items, b.items);
-    }
-    [[nodiscard]] static bool same(const named_tensor_argument& a, const named_tensor_argument& b) {
-        return a.name == b.name && same(a.value, b.value);
-    }
     [[nodiscard]] static bool same(const tensor_type& a, const tensor_type& b) {
         return a.element == b.element && same(a.shape, b.shape);
     }

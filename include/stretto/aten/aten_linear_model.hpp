@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "stretto/aten/detail/aten_arguments.hpp"
 #include "stretto/core/dataflow_concepts.hpp"
 #include "stretto/core/element_type.hpp"
 #include "stretto/core/linear_model.hpp"
@@ -52,11 +53,14 @@ public:
     }
 
     /// Returns whether v and w are the same operator with the same arguments, on operands and with results of the same
-    /// types. An argument of the form `other`, or a tensor of unknown element type, makes them differ.
+    /// types. Real numbers are compared bit by bit. An argument of the form `other`, or a tensor of unknown element
+    /// type, makes them differ.
     [[nodiscard]] bool alike(vertex_t<G> v, vertex_t<G> w) const {
+        const std::span<const tensor_argument> of_v = tensors_.arguments(v), of_w = tensors_.arguments(w);
+        const std::span<const named_tensor_argument> named_v = tensors_.named_arguments(v),
+                                                     named_w = tensors_.named_arguments(w);
         return std::string_view(tensors_.operation(v)) == std::string_view(tensors_.operation(w)) &&
-               same_arguments(tensors_.arguments(v), tensors_.arguments(w)) &&
-               same_named_arguments(tensors_.named_arguments(v), tensors_.named_arguments(w)) &&
+               detail::aten::same_arguments(of_v, of_w) && detail::aten::same_arguments(named_v, named_w) &&
                same_types(view_.operands(v), view_.operands(w)) && same_types(view_.results(v), view_.results(w));
     }
 
@@ -73,19 +77,6 @@ private:
         const std::span<const named_tensor_argument> named = tensors_.named_arguments(v);
         return named.empty() && a.size() == 2 && a[0].what == tensor_argument::form::operand &&
                a[1].what == tensor_argument::form::operand && a[0].integer + a[1].integer == 1;
-    }
-    static bool same_argument(const tensor_argument& a, const tensor_argument& b) {
-        return a.what == b.what && a.integer == b.integer && a.real == b.real && a.text == b.text &&
-               a.what != tensor_argument::form::other && same_arguments(a.items, b.items);
-    }
-    static bool same_arguments(std::span<const tensor_argument> a, std::span<const tensor_argument> b) {
-        return std::equal(a.begin(), a.end(), b.begin(), b.end(), same_argument);
-    }
-    static bool same_named_arguments(std::span<const named_tensor_argument> a,
-                                     std::span<const named_tensor_argument> b) {
-        return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
-            return x.name == y.name && same_argument(x.value, y.value);
-        });
     }
     [[nodiscard]] bool same_type(value_t<G> x, value_t<G> y) const {
         const std::span<const tensor_type> a = tensors_.components(x), b = tensors_.components(y);

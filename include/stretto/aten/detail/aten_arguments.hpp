@@ -5,6 +5,7 @@
 #ifndef STRETTO_ATEN_DETAIL_ATEN_ARGUMENTS_HPP
 #define STRETTO_ATEN_DETAIL_ATEN_ARGUMENTS_HPP
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -17,6 +18,29 @@
 namespace stretto::detail::aten {
 
 using argument_form = tensor_argument::form;
+
+/// Returns whether two lists of arguments are equal. Real numbers are compared bit by bit, so this is an equivalence
+/// for NaNs too. An argument of the form `other` is equal to none, because its contents are not known. O(arguments).
+[[nodiscard]] inline bool same_arguments(std::span<const tensor_argument> a, std::span<const tensor_argument> b) {
+    if (a.size() != b.size()) return false;
+    for (std::size_t k = 0; k < a.size(); ++k) {
+        const tensor_argument &x = a[k], &y = b[k];
+        if (x.what != y.what || x.what == argument_form::other || x.integer != y.integer || x.text != y.text ||
+            std::bit_cast<std::uint64_t>(x.real) != std::bit_cast<std::uint64_t>(y.real) ||
+            !same_arguments(x.items, y.items))
+            return false;
+    }
+    return true;
+}
+/// Returns whether two lists have the same names in the same order, with equal arguments.
+[[nodiscard]] inline bool same_arguments(std::span<const named_tensor_argument> a,
+                                         std::span<const named_tensor_argument> b) {
+    if (a.size() != b.size()) return false;
+    for (std::size_t k = 0; k < a.size(); ++k)
+        if (a[k].name != b[k].name || !same_arguments(std::span(&a[k].value, 1), std::span(&b[k].value, 1)))
+            return false;
+    return true;
+}
 
 /// The arguments of one operation. They point into the program. Readers never fail: an argument that is missing or has
 /// the wrong form reads as the operator's default, or as a value that makes the rule refuse.
