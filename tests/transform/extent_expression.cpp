@@ -34,6 +34,19 @@ TEST_CASE("K10: quotients are those of whole numbers, rounded down") {
     CHECK(!value(std::string(200, '(') + "S" + std::string(200, ')')));
 }
 
+TEST_CASE("a power binds more tightly than the sign before it, and is grouped from the right") {
+    const auto value = [](std::string_view text) { return extent_expression::value(text, {{"S", 7}, {"W", 5}}); };
+    CHECK(value("-2**2") == -4);
+    CHECK(value("(-2)**2") == 4);
+    CHECK(value("W - -2**2") == 9);
+    CHECK(value("2**3**2") == 512);
+    CHECK(value("S**0") == 1);
+    for (const char* no : {"T**0", "**0", "2**-1", "(S**0"}) CHECK_MESSAGE(!value(no), no);
+    std::string tower = "1";
+    for (int k = 0; k < 200; ++k) tower += "**1";
+    CHECK(!value(tower));
+}
+
 TEST_CASE("symbols are whole words, and functions are none") {
     using expression = extent_expression;
     CHECK(!expression::mentions("s10 + s", "s1"));

@@ -151,28 +151,32 @@ private:
         }
     }
     number product(int depth) {
-        number n = power(depth);
+        number n = term(depth);
         for (;;) {
-            if (skip("//")) n = combine("//", n, power(depth));
-            else if (skip("*")) n = combine("*", n, power(depth));
-            else if (skip("/")) n = combine("/", n, power(depth));
-            else if (skip("%")) n = combine("%", n, power(depth));
+            if (skip("//")) n = combine("//", n, term(depth));
+            else if (skip("*")) n = combine("*", n, term(depth));
+            else if (skip("/")) n = combine("/", n, term(depth));
+            else if (skip("%")) n = combine("%", n, term(depth));
             else return n;
         }
     }
+    /// A negated term, or a power. As in Python, a sign binds less tightly than the ** behind it.
+    number term(int depth) {
+        if (depth == deepest) return std::nullopt;
+        return skip("-") ? combine("-", 0, term(depth + 1)) : power(depth);
+    }
+    /// A factor, or a power of one. As in Python, the exponent is a term, so powers are grouped from right to left.
     number power(int depth) {
         const number base = factor(depth);
         if (!skip("**")) return base;
-        const number exponent = factor(depth);
-        if (!exponent || *exponent < 0 || *exponent > 63) return std::nullopt;
+        const number exponent = term(depth + 1);
+        if (!base || !exponent || *exponent < 0 || *exponent > 63) return std::nullopt;
         number n = 1;
         for (std::int64_t k = 0; k < *exponent; ++k) n = combine("*", n, base);
         return n;
     }
-    /// A negated factor, an expression in parentheses, a call of a function, a symbol or an integer.
+    /// An expression in parentheses, a call of a function, a symbol or an integer.
     number factor(int depth) {
-        if (depth == deepest) return std::nullopt;
-        if (skip("-")) return combine("-", 0, factor(depth + 1));
         if (skip("(")) {
             const number n = sum(depth + 1);
             return skip(")") ? n : std::nullopt;
