@@ -157,6 +157,22 @@ TEST_CASE("an operand that two reductions read is not overwritten while the othe
     CHECK(run(applied(early, p)) != run(p));
 }
 
+TEST_CASE("an operand in whose memory a later operand lives is not overwritten") {
+    reduction_program p;
+    const std::uint32_t x = p.input(), first = p.op(mix, {x}), second = p.op(mix, {x, x}), view = p.op(same, {first});
+    const std::uint32_t a = p.reduced(first), b = p.reduced(second), c = p.reduced(view);
+    p.output({p.op(add, {p.op(add, {a, b}), c})});
+    const plan_of_program plan = plan_of(p);
+    REQUIRE(plan.reductions.size() == 1);
+    CHECK(plan.reductions[0].first_sum == sum_place::second);
+    CHECK(proved(plan, p));
+    CHECK(run(applied(plan, p)) == run(p));
+    plan_of_program over = plan;
+    over.reductions[0].first_sum = sum_place::first;
+    CHECK(!proved(over, p));
+    CHECK(run(applied(over, p)) != run(p));
+}
+
 TEST_CASE("views that are alike are passed, and made once, of the result") {
     micro_batches m(2);
     const std::uint32_t a = m.p.op(reverse, {m.p.op(same, {m.results[0]})}), b = m.p.op(reverse, {m.results[1]});

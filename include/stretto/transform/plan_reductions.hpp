@@ -211,17 +211,13 @@ private:
     /// read their first operands later than the program did, namely when their second operands are ready.
     void place_first_sum(reduction<V, X>& r) {
         const std::uint32_t at = f_.position_of(r.members[1]);
-        const auto vanishes = [&](std::uint32_t p) {
-            const auto is_p = [&](V v) { return v == f_.vertex[p]; };
-            return std::ranges::any_of(r.members, is_p) || std::ranges::any_of(r.waits, is_p);
-        };
         for (std::size_t k = 0; k < 2 && r.first_sum == sum_place::fresh; ++k) {
             const std::uint32_t x = f_.values.number(r.operands[k]);
             const auto read_late = [&](const reduction<V, X>& other) {
                 const auto there = f_.storages[f_.values.number(other.operands[0])];
                 return &other != &r && f_.position_of(other.members[1]) > at && std::ranges::count(there, x) > 0;
             };
-            if (dies_at(f_, uses(), model_, x, at, vanishes) && std::ranges::none_of(plan_.reductions, read_late))
+            if (may_overwrite(f_, uses(), model_, r, k) && std::ranges::none_of(plan_.reductions, read_late))
                 r.first_sum = k == 0 ? sum_place::first : sum_place::second;
         }
     }

@@ -204,13 +204,14 @@ private:
     void check_memory(const reduction<V, X>& r) {
         const std::uint32_t first = at(r.members[0]), second = at(r.members[1]);
         const std::uint32_t x0 = f_.values.number(r.operands[0]), x1 = f_.values.number(r.operands[1]);
-        if (x0 == none || x1 == none) return;
+        for (const X& x : r.operands)
+            if (f_.values.number(x) == none) return;
         for (std::uint32_t s : f_.storages[x0])
             for (std::uint32_t p : uses_.writers(s))
                 if (p > first && p < second) add(rule::overwritten, r.members[0], f_.vertex[p]);
         if (r.first_sum == sum_place::fresh) return;
         const bool in_first = r.first_sum == sum_place::first;
-        if (!dies_at(f_, uses_, model_, in_first ? x0 : x1, second, [&](std::uint32_t p) { return vanishes(p); }))
+        if (!may_overwrite(f_, uses_, model_, r, in_first ? 0 : 1))
             add(rule::written_while_needed, r.members[in_first ? 0 : 1], r.members[1]);
         // Other reductions read their first operand later than the original program did.
         for (const reduction<V, X>& other : plan_.reductions) {

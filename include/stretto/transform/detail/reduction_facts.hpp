@@ -3,6 +3,8 @@
 #ifndef STRETTO_TRANSFORM_DETAIL_REDUCTION_FACTS_HPP
 #define STRETTO_TRANSFORM_DETAIL_REDUCTION_FACTS_HPP
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include "stretto/core/collective_call.hpp"
@@ -37,23 +39,29 @@ template <dataflow_graph G, op_model<G> M, linear_model<G> L>
            linear.alike(a, b);
 }
 
-/// Whether the operand x of a member may be overwritten at position `at`: it is the only result of a kernel, which
-/// allocates memory for it alone; from `at` on, no vertex uses that memory, except those for whose positions
-/// `vanishing` is true; and it is no result of the step. Without the member `aliases`, an op model cannot tell views of
-/// x from copies, so the answer is false.
-template <class Facts, class M, class Vanishing>
-[[nodiscard]] bool dies_at(const Facts& f, const storage_uses<Facts>& uses, const M& model, std::uint32_t x,
-                           std::uint32_t at, Vanishing vanishing) {
+/// Whether the operand of member k of r may be overwritten when the second member is launched. It must be the only
+/// result of a kernel, which allocates memory for it alone; no other operand of r may live in that memory, because the
+/// additions read the others then or later; from the second member on, no vertex may use that memory, except the
+/// members of r and their waits, which are removed; and it must be no result of the step. Without the member `aliases`,
+/// an op model cannot tell views from copies, so the answer is false. Precondition: the graph has all vertices and
+/// values of r.
+template <class Facts, class M, class R>
+[[nodiscard]] bool may_overwrite(const Facts& f, const storage_uses<Facts>& uses, const M& model, const R& r,
+                                 std::size_t k) {
     using G = decltype(f.graph);
     if constexpr (!members_of<G, M>().aliases) return false;
+    const std::uint32_t x = f.values.number(r.operands[k]), at = f.position_of(r.members[1]);
     if (f.storages[x].size() != 1 || f.storages[x][0] != x || f.kind[f.producer[x]] != op_kind::compute) return false;
     if (f.first_result[f.producer[x] + 1] - f.first_result[f.producer[x]] != 1) return false;
     if constexpr (members_of<G, M>().bytes_of)
         if (allocation_of<G>(model, f.values.value(x)).count <= 0) return false;
+    for (std::size_t i = 0; i < r.operands.size(); ++i)
+        if (i != k && std::ranges::count(f.storages[f.values.number(r.operands[i])], x) > 0) return false;
+    const auto vanishes = [&](std::uint32_t p) {
+        return std::ranges::count(r.members, f.vertex[p]) + std::ranges::count(r.waits, f.vertex[p]) > 0;
+    };
     for (std::uint32_t p : uses.users(x))
-        if (p >= at && !vanishing(p)) return false;
-    for (std::uint32_t p : uses.users(x))
-        if (f.kind[p] == op_kind::output) return false;
+        if (f.kind[p] == op_kind::output || (p >= at && !vanishes(p))) return false;
     return true;
 }
 
