@@ -279,6 +279,7 @@ TEST_CASE("buckets that are asked for: an error with both names, or exactly thes
     CHECK(error({{a, b}, {a, needs}}) == refused{bucket_obstacle::claimed_twice, a, a});
     CHECK(error({{a, x}}) == refused{bucket_obstacle::kind, x, x});
     CHECK(error({{a, b}}, {.most_bytes = {63}}) == refused{bucket_obstacle::limits, b, a});
+    CHECK(ask({{a}}, {.most_bytes = {1}})->empty());  // one start alone is no bucket, so no limit concerns it
     for (const bucket_options& o : {bucket_options{.most_bytes = {0}}, bucket_options{.most_members = 0},
                                     bucket_options{.longest = {0}}, bucket_options{.most_open = 0}})
         CHECK(plan_buckets(reduction_view{&p}, reduction_model{&p}, together{&p}, o).error() ==

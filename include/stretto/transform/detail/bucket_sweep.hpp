@@ -113,7 +113,7 @@ private:
                 if (!b.members.empty() && !joins(b, c))
                     return refused_bucket<V>{bucket_obstacle::dependent, v, conflict(b, c)};
                 add(b, c);
-                if (!within(b, b.members[0], b.members.size()))
+                if (b.members.size() > 1 && !within(b, b.members[0], b.members.size()))
                     return refused_bucket<V>{bucket_obstacle::limits, v, first};
             }
             if (b.members.size() > 1) grown_.push_back(std::move(b));
