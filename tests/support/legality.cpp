@@ -71,8 +71,9 @@ std::string violation(const toy_program& p, const std::vector<std::uint32_t>& or
         for (toy_value x : op.operands) touch(v, x, false);
         for (toy_value x : op.effects) touch(v, x, true);
         for (std::uint32_t r = 0; r < op.results.size(); ++r)
-            // An alias of an operand is no new write; what the operation writes in place is in `effects`.
-            if (op.results[r].aliases.empty()) touch(v, {v, r}, true);
+            // An alias of an operand is no new write; what the operation writes in place is in `effects`. But a
+            // collective fills its results wherever they live.
+            if (op.results[r].aliases.empty() || op.kind == op_kind::start) touch(v, {v, r}, true);
     }
     for (const std::vector<access>& list : accesses)
         for (std::size_t j = 1; j < list.size(); ++j)

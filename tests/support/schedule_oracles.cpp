@@ -61,6 +61,10 @@ storage_facts facts_of(const toy_program& p) {
         f.writes.emplace_back();
         for (toy_value x : p.ops[v].operands) unite(f.reads.back(), of(x));
         for (toy_value x : p.ops[v].effects) unite(f.writes.back(), of(x));
+        // A collective fills its results, even where they live in the memory of others.
+        if (p.ops[v].kind == stretto::op_kind::start)
+            for (std::uint32_t s : results)
+                if (s < first[v]) unite(f.writes.back(), {s});
     }
     return f;
 }
@@ -122,7 +126,8 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> touches_in_flight(const toy
         if (kind == op_kind::wait && launch_of(p, v) != v) std::erase(flying, launch_of(p, v));
         if (kind != op_kind::compute && kind != op_kind::start) continue;
         for (std::uint32_t c : flying)
-            if (intersect(f.reads[v], f.results[c]) || intersect(f.writes[v], f.results[c]) ||
+            if (intersect(f.reads[v], f.results[c]) || intersect(f.reads[v], f.writes[c]) ||
+                intersect(f.writes[v], f.results[c]) || intersect(f.writes[v], f.writes[c]) ||
                 intersect(f.writes[v], f.reads[c]))
                 found.emplace_back(v, c);
         if (kind == op_kind::start) flying.push_back(v);

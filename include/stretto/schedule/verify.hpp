@@ -47,10 +47,23 @@ void for_each_read_storage(const task_graph& g, task_id t, F f) {
     for (value_id x : g.operands[t])
         for (value_id s : g.storages[x]) f(s);
 }
-/// Calls f for every storage that a task writes, by its declared effects.
+/// Calls f for every storage that a task writes although another task allocated it, and for what it declares to write:
+/// by its declared effects and, if it is a collective, through results that live in the storages of other tasks.
 template <class F>
 void for_each_written_storage(const task_graph& g, task_id t, F f) {
     for (value_id x : g.writes[t])
+        for (value_id s : g.storages[x]) f(s);
+    if (g.kind[t] != op_kind::start) return;
+    for (value_id x = g.first_result[t]; x < g.first_result[t + 1]; ++x)
+        for (value_id s : g.storages[x])
+            if (g.storage_owner[s] != t) f(s);
+}
+/// Calls f, perhaps twice, for every storage that a collective fills until its first wait: those that it writes and
+/// those of its results.
+template <class F>
+void for_each_filled_storage(const task_graph& g, task_id start, F f) {
+    for_each_written_storage(g, start, f);
+    for (value_id x = g.first_result[start]; x < g.first_result[start + 1]; ++x)
         for (value_id s : g.storages[x]) f(s);
 }
 
@@ -81,10 +94,11 @@ template <class = void>
 }  // namespace detail
 
 /// Checks `order` against what the tasks read, write and alias, and against `limit`. A task writes its declared
-/// effects; a collective also writes its results, and it reads its operands, until its first wait. Returns the exact
-/// times and memory of `order`, or, as the error, the first violation. The input order of a graph need not be legal
-/// itself: if a task already touches data in flight there, this is not counted as a violation of `order`. The result is
-/// deterministic. It takes O((V + E) log E) time, plus the uses of every storage that is written in place.
+/// effects. A collective also writes its results, even those that live in the memory of other tasks; until its first
+/// wait, it writes all of that and reads its operands. Returns the exact times and memory of `order`, or, as the error,
+/// the first violation. The input order of a graph need not be legal itself: if a task already touches data in flight
+/// there, this is not counted as a violation of `order`. The result is deterministic. It takes O((V + E) log E) time,
+/// plus the uses of every storage that is written in place.
 template <class = void>
 [[nodiscard]] expected<order_figures, order_violation> verify_order(const task_graph& g, std::span<const task_id> order,
                                                                     bytes limit = unlimited_bytes) {
@@ -128,8 +142,7 @@ template <class = void>
         for (task_id t : sequence) {
             if (g.launch[t] != no_task) {
                 const task_id start = g.launch[t];
-                for (value_id x = g.first_result[start]; x < g.first_result[start + 1]; ++x)
-                    for (value_id s : g.storages[x]) drop(writing[s], start);
+                detail::for_each_filled_storage(g, start, [&](value_id s) { drop(writing[s], start); });
                 detail::for_each_read_storage(g, start, [&](value_id s) { drop(reading[s], start); });
             }
             if (g.kind[t] != op_kind::compute && g.kind[t] != op_kind::start) continue;
@@ -141,8 +154,7 @@ template <class = void>
                 for (task_id c : reading[s]) report(t, c);
             });
             if (g.kind[t] != op_kind::start) continue;
-            for (value_id x = g.first_result[t]; x < g.first_result[t + 1]; ++x)
-                for (value_id s : g.storages[x]) writing[s].push_back(t);
+            detail::for_each_filled_storage(g, t, [&](value_id s) { writing[s].push_back(t); });
             detail::for_each_read_storage(g, t, [&](value_id s) { reading[s].push_back(t); });
         }
     };
