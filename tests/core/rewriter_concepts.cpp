@@ -41,6 +41,12 @@ struct slicing_chunker : chunker {
 struct half_a_slicer : chunker {
     value slice_write(value, value, std::size_t, std::size_t) { return {}; }
 };
+struct final_slicing_chunker final : slicing_chunker {};
+struct final_half_a_slicer final : half_a_slicer {};
+/// Could never write what it allocates.
+struct final_allocator final : chunker {
+    value empty_like(value, value) { return {}; }
+};
 struct slicer {
     std::vector<value> split(value, std::size_t, std::span<const std::int64_t>) { return {}; }
     value concat(std::span<const value>, std::size_t) { return {}; }
@@ -64,6 +70,8 @@ TEST_CASE("each concept asks for its own verbs") {
     static_assert(!slice_writing_rewriter<slicer, view>);
     static_assert(chunking_rewriter<chunker, view> && chunking_rewriter<slicing_chunker, view>);
     static_assert(!chunking_rewriter<half_a_slicer, view> && !chunking_rewriter<cloner, view>);
+    static_assert(chunking_rewriter<final_slicing_chunker, view>);
+    static_assert(!chunking_rewriter<final_half_a_slicer, view> && !chunking_rewriter<final_allocator, view>);
     using step = support::soa::step_rewriter;
     static_assert(ordering_rewriter<step, view>);
     static_assert(!cloning_rewriter<step, view> && !erasing_rewriter<step, view> && !use_rewriter<step, view>);

@@ -43,6 +43,18 @@ struct components_by_value : silent_tensors {
 struct extents_by_value : silent_tensors {
     std::string symbolic_extent(value, std::size_t, std::size_t) const { return {}; }
 };
+struct final_extents_by_value final : silent_tensors {
+    std::string symbolic_extent(value, std::size_t, std::size_t) const { return {}; }
+};
+struct final_extents_of_anything final : silent_tensors {
+    template <class X>
+    std::string symbolic_extent(X, std::size_t, std::size_t) const {
+        return {};
+    }
+};
+struct final_extents final : silent_tensors {
+    std::string_view symbolic_extent(value, std::size_t, std::size_t) const { return {}; }
+};
 struct components_by_reference : silent_tensors {
     std::vector<tensor_type> all;
     const std::vector<tensor_type>& components(value) const { return all; }
@@ -69,6 +81,9 @@ TEST_CASE("what a tensor model returns must not die with the call") {
     static_assert(!stretto::tensor_model<named_arguments_by_value, program>);
     static_assert(!stretto::tensor_model<components_by_value, program>);
     static_assert(!stretto::tensor_model<extents_by_value, program>);
+    static_assert(!stretto::tensor_model<final_extents_by_value, program>);
+    static_assert(!stretto::tensor_model<final_extents_of_anything, program>);
+    static_assert(stretto::tensor_model<final_extents, program>);
     static_assert(stretto::tensor_model<components_by_reference, program>);
 }
 

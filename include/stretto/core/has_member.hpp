@@ -19,15 +19,17 @@ concept can_be_base = std::is_class_v<M> && !std::is_final_v<M>;
 
 }  // namespace stretto::detail
 
-/// Defines `has_NAME<M, Argument>` in the enclosing namespace: whether `M` has a member NAME. If `M` is final, only a
-/// public function that takes an `Argument` is found.
-#define STRETTO_MEMBER_NAME(NAME)                                                       \
-    struct the_name_##NAME {                                                            \
-        int NAME;                                                                       \
-    };                                                                                  \
-    template <class M, class Argument>                                                  \
-    concept has_##NAME = (::stretto::detail::can_be_base<M> && !requires {              \
-                             &::stretto::detail::named_twice<M, the_name_##NAME>::NAME; \
-                         }) || requires(M& m, const Argument& argument) { m.NAME(argument); }
+/// Defines `has_NAME<M, Arguments...>` in the enclosing namespace: whether `M` has a member NAME. `Arguments` are those
+/// of the documented signature. They matter only if `M` is final, because nothing can inherit from it: then a member is
+/// found if it is public, and has a single meaning or can be called with these arguments.
+#define STRETTO_MEMBER_NAME(NAME)                                      \
+    struct the_name_##NAME {                                           \
+        int NAME;                                                      \
+    };                                                                 \
+    template <class M, class... Arguments>                             \
+    concept has_##NAME =                                               \
+        (::stretto::detail::can_be_base<M> && !requires {              \
+            &::stretto::detail::named_twice<M, the_name_##NAME>::NAME; \
+        }) || requires { &M::NAME; } || requires(M& m, const Arguments&... arguments) { m.NAME(arguments...); }
 
 #endif

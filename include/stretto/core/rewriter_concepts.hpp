@@ -159,7 +159,9 @@ STRETTO_MEMBER_NAME(slice_write);
 /// The two optional verbs are either both missing, or both as documented.
 template <class R, class G>
 concept empty_like_and_slice_write_as_documented =
-    (!has_empty_like<R, value_t<G>> && !has_slice_write<R, value_t<G>>) || slice_writing_rewriter<R, G>;
+    (!has_empty_like<R, value_t<G>, value_t<G>> &&
+     !has_slice_write<R, value_t<G>, value_t<G>, std::size_t, std::span<const std::int64_t>, std::size_t>) ||
+    slice_writing_rewriter<R, G>;
 
 }  // namespace detail
 

@@ -87,7 +87,8 @@ concept components_returns_span_that_outlives_the_call = requires(const M& m, co
 // An optional member is either missing or as documented.
 template <class M, class G>
 concept symbolic_extent_returns_text_that_outlives_the_call =
-    !has_symbolic_extent<M, value_t<G>> || requires(const M& m, const value_t<G> x, const std::size_t n) {
+    !has_symbolic_extent<M, value_t<G>, std::size_t, std::size_t> ||
+    requires(const M& m, const value_t<G> x, const std::size_t n) {
         { m.symbolic_extent(x, n, n) } -> outlives_call<std::string_view>;
     };
 
