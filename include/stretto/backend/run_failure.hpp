@@ -16,9 +16,11 @@ namespace stretto {
 /// people.
 struct waiting_lane {
     rank_id rank = 0;
-    std::uint32_t lane = 0;               ///< 0 is the compute lane; 1 + `group` is the channel of a group
-    group_id group = no_group;            ///< the group of a channel
-    task_id task = no_task;               ///< the task that the lane has begun last: in a channel, the start
+    std::uint32_t lane = 0;     ///< 0 is the compute lane; 1 + `group` is the channel of a group
+    group_id group = no_group;  ///< the group of a channel
+    /// The task that the lane has begun last: in a channel, the start at which it is, or no_task if it waits for tasks
+    /// of the same rank before its next one.
+    task_id task = no_task;
     std::uint32_t sequence = 0;           ///< the number of that collective on its group and this rank, from 0
     std::vector<rank_id> for_ranks = {};  ///< members of the group that may not have begun this collective
     std::vector<task_id> for_tasks = {};  ///< tasks of the same rank for which it waits; no_task for one not known yet

@@ -189,3 +189,18 @@ TEST_CASE("ranks with different orders of one group are told, and nobody hangs")
     CHECK(failure->why == run_failure::reason::mismatch);
     CHECK(failure->sequence == 0);
 }
+
+TEST_CASE("a collective that its communicator cannot reduce breaks the precondition of perform") {
+    process_groups groups;
+    groups.add({.size = 1, .ranks = std::vector<rank_id>{0}});
+    host_world world(1, groups);
+    const auto failed = world.run([&](host_rank& rank) {
+        collective_operation o;
+        o.kind = transfer_kind::all_reduce;
+        o.reduction = reduction_kind::sum;
+        o.element = element_type::f16;
+        static_cast<void>(rank.perform(0, o));
+    });
+    REQUIRE(failed);
+    CHECK(failed->why == run_failure::reason::rank_threw);
+}

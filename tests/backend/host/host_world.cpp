@@ -4,6 +4,7 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstring>
@@ -277,6 +278,24 @@ TEST_CASE("members that come for different collectives are told") {
     either(
         detail([](collective_operation& o) { o.reduction = reduction_kind::max; }),
         "all_gather of 32 bytes here, all_gather of 32 bytes on rank 1, reduced in another way or from another root");
+    either(detail([](collective_operation& o) { o.element = element_type::f32; }),
+           "all_gather of 32 bytes here, all_gather of 32 bytes on rank 1, with other elements");
+    either(detail([](collective_operation& o) { o.chunk = 1; }),
+           "all_gather of 32 bytes here, all_gather of id 0, chunk 1 of 32 bytes on rank 1");
+}
+
+TEST_CASE("an amount that does not fit is told in rows, whether it was given or measured") {
+    const std::int64_t one = 1;
+    const std::vector<rank_id> ranks = {4, 5};
+    std::vector<std::size_t> sends, receives;
+    collective_operation o;
+    o.kind = kind::all_to_all;
+    o.row_bytes = 4;
+    o.send_bytes = o.receive_bytes = 12;
+    o.send_sizes = o.receive_sizes = {0, 12};
+    o.send_rows = o.receive_rows = {&one, nullptr};
+    CHECK(detail::find_sizes(o, ranks, sends, receives) ==
+          "sends 3 rows of 4 bytes to rank 5, where 8 of 12 bytes are left");
 }
 
 TEST_CASE("amounts of an exchange that do not fit each other are told") {
@@ -351,4 +370,81 @@ TEST_CASE("an emulated link takes latency and the time of the bytes that cross i
         if (rank.rank() == 0) took = detail::host_now() - begin;
     }));
     CHECK(took >= 2'004'000);
+}
+
+TEST_CASE("a rank that leaves as soon as its last collective is complete is not missing from it") {
+    // The watchdog looks all the time, and every run ends while it may be looking.
+    host_world world(2, groups_of(2), {.deadline = std::chrono::milliseconds(2'000)});
+    for (int run = 0; run < 400; ++run)
+        REQUIRE_FALSE(world.run([&](host_rank& rank) {
+            if ((run + static_cast<int>(rank.rank())) % 2 == 0)
+                std::this_thread::sleep_for(std::chrono::microseconds(run % 7 * 30));
+            numbers none;
+            static_cast<void>(rank.perform(0, operation(kind::barrier, {}, none)));
+        }));
+}
+
+TEST_CASE("after a failure a channel makes no room, because its thread may still be at work") {
+    for (int run = 0; run < 20; ++run) {
+        host_world world(2, groups_of(2), {.timed = true});
+        const auto found = world.run([&](host_rank& rank) {
+            const numbers sent(rank.rank() == 0 ? 4 : 8);  // they do not agree
+            numbers received(16);
+            const collective_operation o = operation(kind::all_gather, sent, received);
+            static_cast<void>(rank.perform(0, o));
+            rank.channel(0)->reserve(1'000);
+            CHECK_FALSE(rank.channel(0)->launch(o));
+            CHECK(rank.perform(0, o));
+        });
+        REQUIRE(found);
+        CHECK(found->why == why::mismatch);
+    }
+}
+
+TEST_CASE("a channel that waits for tasks of its rank is before its next collective, not at the last one") {
+    host_world world(2, groups_of(2, 2), {.deadline = std::chrono::milliseconds(60)});
+    std::atomic<bool> over = false;
+    const auto late = world.run([&](host_rank& rank) {
+        numbers none;
+        collective_operation first = operation(kind::barrier, {}, none), other = first;
+        first.task = 3;
+        other.task = 4;
+        if (rank.perform(0, first)) return;
+        if (rank.rank() == 1)
+            while (!over) std::this_thread::yield();  // it does not come to the other group
+        detail::host_event* const e = rank.make_events(1);
+        rank.begin();
+        const bool put = rank.rank() == 0 && rank.channel(1)->launch(other) && rank.channel(1)->record(*e) &&
+                         rank.channel(0)->wait(*e) && rank.channel(0)->launch(first);
+        CHECK((put || rank.rank() == 1));
+        static_cast<void>(rank.finish());
+        over = true;
+    });
+    REQUIRE(late);
+    CHECK(late->why == why::timeout);
+    CHECK(late->group == 1);
+    CHECK(late->task == 4);
+    std::size_t named = 0;
+    for (const waiting_lane& w : late->waiting) {
+        if (w.group != 0) continue;
+        ++named;
+        CHECK(w.sequence == 1);
+        CHECK(w.task == no_task);
+        CHECK(w.for_tasks == std::vector<task_id>{4});
+    }
+    CHECK(named == 1);
+}
+
+TEST_CASE("no kernel runs after the run has failed") {
+    host_world world(1, groups_of(1));
+    bool ran = false;
+    const auto thrown = world.run([&](host_rank& rank) {
+        auto fails = [] { throw std::runtime_error("no such expert"); };
+        auto reads = [&] { ran = true; };
+        CHECK_FALSE(rank.compute().launch(1, fails));
+        CHECK_FALSE(rank.compute().launch(2, reads));
+    });
+    REQUIRE(thrown);
+    CHECK(thrown->task == 1);
+    CHECK_FALSE(ran);
 }

@@ -44,7 +44,8 @@ namespace stretto::detail {
         // counts.
         std::size_t left = room;
         for (std::size_t k = 0; k < sizes.size(); ++k) {
-            const std::int64_t count = rows[k] == nullptr ? 0 : *rows[k];
+            const std::int64_t count =
+                rows[k] == nullptr ? static_cast<std::int64_t>(sizes[k] / o.row_bytes) : *rows[k];
             const bool fits = count >= 0 && static_cast<std::uint64_t>(count) <= left / o.row_bytes;
             if (fits && rows[k] != nullptr) sizes[k] = static_cast<std::size_t>(count) * o.row_bytes;
             if (fits && sizes[k] <= left) {
@@ -104,12 +105,14 @@ inline void write_note(const collective_operation& o, std::size_t size, std::uin
                                             const collective_operation& other, std::size_t there, rank_id other_rank) {
     const auto words = [](const collective_operation& x, std::size_t size) {
         std::string text(name_of(x.kind));
-        if (x.logical_id != 0) text += " of id " + std::to_string(x.logical_id) + ", chunk " + std::to_string(x.chunk);
+        if (x.logical_id != 0 || x.chunk != 0)
+            text += " of id " + std::to_string(x.logical_id) + ", chunk " + std::to_string(x.chunk);
         return text + " of " + std::to_string(size) + " bytes";
     };
     std::string text = words(o, here) + " here, " + words(other, there) + " on rank " + std::to_string(other_rank);
-    if (words(o, here) == words(other, there)) text += ", reduced in another way or from another root";
-    return text;
+    if (words(o, here) != words(other, there)) return text;
+    return text +
+           (o.element != other.element ? ", with other elements" : ", reduced in another way or from another root");
 }
 
 /// Compares the operation of a member with those of all members. `other(k)` is the operation of member k; for an

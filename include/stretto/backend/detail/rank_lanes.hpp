@@ -39,6 +39,7 @@ public:
     [[nodiscard]] std::optional<run_failure> perform(group_id group, const collective_operation& operation) {
         communicator_type* const members = channel(group);
         STRETTO_ASSERT(members != nullptr, "a rank performs collectives with groups of which it is a member");
+        STRETTO_ASSERT(members->can(operation), "the communicator does not reduce such elements in this way");
         auto& self = static_cast<Rank&>(*this);
         self.begin();
         members->launch(operation);

@@ -95,7 +95,11 @@ public:
     template <class Program>
     [[nodiscard]] std::optional<run_failure> run(Program program) {
         std::vector<std::thread> threads;
-        for (const auto& r : ranks_) r->left_ = false;
+        {
+            // The watchdog must not take a rank for one that has left because it left an earlier run.
+            const std::lock_guard lock(mutex_);
+            for (const auto& r : ranks_) r->left_ = false;
+        }
         for (const auto& r : ranks_)
             threads.emplace_back([this, &program, &rank = *r] {
                 std::optional<std::string> thrown = detail::failure_of([&] { program(rank); });
@@ -114,11 +118,15 @@ private:
     void watch() {
         using std::chrono::milliseconds;
         const milliseconds pause = std::max(milliseconds(1), std::min(milliseconds(10), options_.deadline / 4));
+        std::vector<bool> left(size());
         std::unique_lock lock(mutex_);
         while (!wake_.wait_for(lock, pause, [this] { return ends_; })) {
             if (run_.failed()) return;
             const std::int64_t now = detail::host_now();
             const std::int64_t longest = std::chrono::nanoseconds(options_.deadline).count();
+            // This is read before the counts of begun collectives: those of a rank that has left are final, but a rank
+            // that is seen as missing first may begin and complete its last collective, and leave, before this is read.
+            for (std::size_t r = 0; r < size(); ++r) left[r] = ranks_[r]->left_;
             for (const auto& rank : ranks_) {
                 const auto look = [&](const detail::host_station& s) {
                     if (detail::overdue(s, now, longest)) give_up(run_failure::reason::timeout, rank->rank());
@@ -127,7 +135,7 @@ private:
                 for (const auto& channel : rank->channels()) {
                     if (!channel || !detail::waits_for_members(*channel)) continue;
                     channel->group().for_each_missing(channel->place(), [&](rank_id missing) {
-                        if (ranks_[missing]->left_) give_up(run_failure::reason::rank_left, missing);
+                        if (left[missing]) give_up(run_failure::reason::rank_left, missing);
                     });
                 }
                 look(rank->compute().station());

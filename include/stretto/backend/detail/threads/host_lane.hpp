@@ -48,10 +48,12 @@ public:
     /// Returns at once, because no work of this lane is in progress between two verbs.
     bool settle() { return !run_.failed(); }
     /// Runs a kernel. If it throws, the run is given up with its message, because the other ranks would wait for this
-    /// one forever. Returns whether the run continues.
+    /// one forever. After a failure it runs nothing, because what the kernel reads may not have been made. Returns
+    /// whether the run continues.
     template <class Kernel>
         requires std::invocable<Kernel&>
     bool launch(task_id t, Kernel& kernel) {
+        if (run_.failed()) return false;
         station_.task.store(t, std::memory_order_relaxed);
         const std::int64_t since = run_.is_timed() ? host_now() : 0;
         std::optional<std::string> thrown = failure_of([&] { kernel(); });

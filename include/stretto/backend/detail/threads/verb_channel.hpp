@@ -53,8 +53,11 @@ public:
         last_ = o.task;
         return put({verb::form::launch, 0, nullptr, &o, o.task});
     }
-    /// Makes room for this many verbs in one replay. Precondition: everything that was put is done.
+    /// Makes room for this many verbs in one replay. Precondition: everything that was put is done, or the run has
+    /// failed. After a failure it does nothing: the channel's thread may still be executing a verb of the list, and no
+    /// further verb is put.
     void reserve(std::size_t verbs) {
+        if (run_.failed()) return;
         if (verbs > ring_.size()) ring_.resize(verbs);
         if (run_.is_timed()) times_.reserve(verbs);
     }

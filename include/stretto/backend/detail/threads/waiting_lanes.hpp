@@ -49,7 +49,11 @@ void add_waiting_lanes(rank_id rank, const host_station& compute, const Channels
         waiting_lane* const w = add(channel->station(), 1 + group);
         if (w == nullptr) continue;
         w->group = group;
-        w->sequence = channel->group().begun(channel->place()) - 1;
+        // A channel that waits for an event waits before its next collective. It has not come to it, so its task is
+        // unknown, and the one in the station is that of a collective that is complete.
+        const bool is_before = !w->for_tasks.empty();
+        if (is_before) w->task = no_task;
+        w->sequence = channel->group().begun(channel->place()) - (is_before ? 0 : 1);
         if (waits_for_members(*channel))
             channel->group().for_each_missing(channel->place(), [&](rank_id other) { w->for_ranks.push_back(other); });
     }
