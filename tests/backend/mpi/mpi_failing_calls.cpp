@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -27,6 +28,7 @@ enum class failing : int {
     send,      // once
     sends,     // from then on
     test,      // for notes
+    status,    // of a note that has come
     progress,  // the first time that a collective is asked for
 };
 std::atomic<failing> what = failing::nothing;
@@ -57,7 +59,17 @@ extern "C" int MPI_Isend(const void* from, int count, MPI_Datatype type, int to,
     return never || fails(failing::send) ? MPI_ERR_OTHER : PMPI_Isend(from, count, type, to, tag, comm, r);
 }
 extern "C" int MPI_Testsome(int count, MPI_Request* requests, int* done, int* which, MPI_Status* statuses) {
-    return fails(failing::test) ? MPI_ERR_OTHER : PMPI_Testsome(count, requests, done, which, statuses);
+    if (fails(failing::test)) return MPI_ERR_OTHER;
+    const int code = PMPI_Testsome(count, requests, done, which, statuses);
+    if (code != MPI_SUCCESS || *done == MPI_UNDEFINED || *done == 0 || what.load() != failing::status) return code;
+    for (int k = 0; k < *done; ++k) {
+        // Receives come before sends among the requests.
+        const bool is_note = which[k] < count / 2;
+        statuses[k].MPI_ERROR = is_note && left.fetch_sub(1) == 0 ? MPI_ERR_OTHER : MPI_SUCCESS;
+    }
+    return std::any_of(statuses, statuses + *done, [](const MPI_Status& s) { return s.MPI_ERROR != MPI_SUCCESS; })
+               ? MPI_ERR_IN_STATUS
+               : code;
 }
 extern "C" int MPI_Iallgather(const void* from, int sent, MPI_Datatype sent_type, void* to, int received,
                               MPI_Datatype type, MPI_Comm comm, MPI_Request* r) {
@@ -194,4 +206,34 @@ TEST_CASE("a process that cannot tell one of several others, once, completes wha
 TEST_CASE("a process that can never tell all others ends the run, and nobody waits for it until the deadline") {
     if (here.size() <= 2) return;
     for (std::size_t who = 0; who < here.size(); ++who) check(failing::sends, who, 1, 1, true);
+}
+
+TEST_CASE("a process to which a note comes with an error ends the run, and does not wait for notes that never come") {
+    if (here.size() <= 2) return;
+    const std::size_t late = here.size() - 1;
+    for (std::size_t who = 0; who < late; ++who) {
+        CAPTURE(who);
+        const std::chrono::milliseconds deadline(60'000), grace(10'000);
+        const auto begin = std::chrono::steady_clock::now();
+        {
+            const auto world =
+                mpi_world::make(MPI_COMM_WORLD, one_group(here.size()), {.deadline = deadline, .grace = grace});
+            REQUIRE(everywhere(world.has_value()));
+            left = 0;
+            if (here.rank() == who) what = failing::status;
+            const auto found = (*world)->run([&](mpi_rank& rank) {
+                std::optional<run_failure> seen;
+                // So late that it has been told of the failure by then, and does not begin.
+                if (here.rank() == late) std::this_thread::sleep_for(std::chrono::milliseconds(500));
+                static_cast<void>(collectives(rank, 0, 1, transfer_kind::all_gather, seen));
+            });
+            what = failing::nothing;
+            REQUIRE(told_alike(found));
+            CHECK(found->why == run_failure::reason::call_failed);
+            CHECK(found->rank == who);
+            CHECK(found->sequence == 0);
+            CHECK_FALSE((*world)->is_abandoned());
+        }
+        CHECK(std::chrono::steady_clock::now() - begin < grace);
+    }
 }

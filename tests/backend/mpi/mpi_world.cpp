@@ -181,7 +181,23 @@ TEST_CASE("a world is not made of groups that processes do not agree about, or t
     twice.add({.size = 2, .ranks = std::vector<rank_id>{0, 0}});
     CHECK(fault_of(twice) == mpi_fault{fault::bad_groups, 1});
     CHECK_FALSE(fault_of({}));
+    CHECK(fault_of({}, {.largest_count = 0}) == mpi_fault{fault::bad_options});
+    CHECK(fault_of({}, {.largest_count = std::size_t{INT_MAX} + 1}) == mpi_fault{fault::bad_options});
     if (here.size() == 1) return;
+    // All processes refuse groups that only some of them would refuse, so that none waits for the others.
+    const auto two_groups = [](process_group first, process_group second) {
+        const std::vector<rank_id> all = {0};
+        process_groups groups;
+        first.ranks = second.ranks = all;
+        groups.add(first);
+        groups.add(second);
+        return groups;
+    };
+    const bool odd = here.rank() % 2 != 0;
+    CHECK(fault_of(two_groups({.size = odd ? 2 : 1}, {})) == mpi_fault{fault::groups_differ});
+    CHECK(fault_of(two_groups({.ranks_per_node = odd ? 0 : 1}, {})) == mpi_fault{fault::groups_differ});
+    CHECK(fault_of(two_groups({}, {.duplicate_of = odd ? group_id{7} : group_id{0}})) ==
+          mpi_fault{fault::groups_differ});
     CHECK(fault_of(one_group(1 + here.rank() % 2)) == mpi_fault{fault::groups_differ});
     CHECK(fault_of(one_group(1), {.largest_count = 1 + here.rank()}) == mpi_fault{fault::groups_differ});
 }

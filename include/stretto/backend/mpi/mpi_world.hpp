@@ -64,6 +64,7 @@ struct mpi_fault {
         not_initialised,  ///< MPI is not initialised, or has been finalised
         few_threads,      ///< MPI was initialised without MPI_THREAD_MULTIPLE
         groups_differ,    ///< processes have passed different groups or options
+        bad_options,      ///< `largest_count` is 0, or larger than INT_MAX
         bad_groups,       ///< group `group` does not know its ranks, lists one twice, or is not a valid duplicate
         too_few_ranks,    ///< group `group` contains a rank outside of the `ranks` processes
         mpi_error,        ///< an MPI call has returned `code`
@@ -89,6 +90,8 @@ struct mpi_fault {
         case why::groups_differ:
             return "processes have given different groups or options: each must list all groups, also those of which "
                    "it is no member, in the same order";
+        case why::bad_options:
+            return "largest_count is 0 or too large for an int: MPI cannot move bytes in blocks of that size";
         case why::bad_groups:
             return group + " does not know its ranks, lists one twice, or is a duplicate of another one that it is not";
         case why::too_few_ranks:
@@ -184,6 +187,8 @@ private:
             code != MPI_SUCCESS)
             return failed(code);
         if (extremes[0] != ~extremes[1]) return mpi_fault{why::groups_differ};
+        if (options.largest_count == 0 || options.largest_count > std::size_t{INT_MAX})
+            return mpi_fault{why::bad_options};
         if (const auto fault = first_fault(groups)) return mpi_fault{why::bad_groups, fault->group};
         for (group_id id = 0; id < groups.group_count(); ++id) {
             const process_group g = groups.group_at(id);
@@ -222,7 +227,8 @@ private:
                                                     [this] { return waiting(); }});
         return {};
     }
-    /// Returns a hash of the ranks of all groups, and of the options that must be the same on all processes.
+    /// Returns a hash of all groups, and of the options that must be the same on all processes. It covers everything
+    /// for which `set_up` may refuse, because all processes must come to the same decision.
     [[nodiscard]] static std::uint64_t fingerprint(const process_groups& groups, const mpi_options& options) {
         std::uint64_t hash = 14695981039346656037ULL;
         const auto add = [&](std::uint64_t x) { hash = (hash ^ x) * 1099511628211ULL; };
@@ -230,6 +236,9 @@ private:
         add(groups.group_count());
         for (group_id id = 0; id < groups.group_count(); ++id) {
             const process_group g = groups.group_at(id);
+            add(static_cast<std::uint64_t>(g.size));
+            add(static_cast<std::uint64_t>(g.ranks_per_node));
+            add(g.duplicate_of);
             add(g.ranks.size());
             for (const rank_id r : g.ranks) add(r);
         }

@@ -167,20 +167,21 @@ private:
             int count = 0;
             const int code = MPI_Testsome(static_cast<int>(notices_.size()), notices_.data(), &count, finished_.data(),
                                           outcomes_.data());
-            for (int k = 0; code == MPI_ERR_IN_STATUS && k < count; ++k) {
-                const auto which = static_cast<std::size_t>(finished_[static_cast<std::size_t>(k)]);
-                if (!works(outcomes_[static_cast<std::size_t>(k)].MPI_ERROR, o, which % size())) return false;
-            }
+            const bool by_request = code == MPI_ERR_IN_STATUS;  // whether each request has an outcome of its own
             // All others may already be moving bytes, so a call that fails is repeated until the run is abandoned.
-            if (!works(code, o)) count = 0;
+            if (!by_request && !works(code, o)) count = 0;
             if (count == MPI_UNDEFINED) return true;  // no request is pending
-            // Completed sends are among these, too, but tell nothing about other members.
+            // Completed sends are among these, too, but tell nothing about other members. A receive that has failed
+            // counts, because its note must not be awaited a second time.
+            bool fine = true;
             for (int k = 0; k < count; ++k) {
                 const auto which = static_cast<std::size_t>(finished_[static_cast<std::size_t>(k)]);
                 if (which < size()) arrived_[which].fetch_add(1, std::memory_order_relaxed);
+                if (by_request && !works(outcomes_[static_cast<std::size_t>(k)].MPI_ERROR, o, which % size()))
+                    fine = false;
             }
-            if (count > 0) continue;
-            if (run_.failed() && is_hopeless(sequence)) {
+            if (fine && count > 0) continue;
+            if (!fine || (run_.failed() && is_hopeless(sequence))) {
                 withdraw();
                 return false;
             }
