@@ -531,3 +531,75 @@ TEST_CASE("a kernel that throws in a stream ends the run, and is named") {
         CHECK(machine.is_clean());
     }
 }
+
+TEST_CASE("no function of the host is called after one that threw, which may not have made what it reads") {
+    imitated_machine machine;
+    std::vector<int> ran(2);
+    const auto outcome = run_imitated(2, groups_of(2), {}, [&](imitated_rank& rank) {
+        auto fails = [&] {
+            if (rank.rank() == 1) throw std::runtime_error("no such expert");
+        };
+        auto reads = [&] { ++ran[rank.rank()]; };
+        rank.begin();
+        rank.compute().launch(7, fails);
+        rank.compute().launch(8, reads);
+        return rank.finish();
+    });
+    REQUIRE(outcome.failures[1]);
+    CHECK(outcome.failures[1]->task == 7);
+    CHECK(ran == std::vector<int>{1, 0});
+    CHECK(machine.is_clean());
+}
+
+TEST_CASE("a difference that a comparison finds has the number that the collective has in a replay") {
+    imitated_machine machine;
+    const auto outcome = run_imitated(2, groups_of(2), {}, [&](imitated_rank& rank) {
+        struct three {  // as an executor has them
+            imitated_rank& rank;
+            bool differs;
+            std::vector<collective_operation> all = std::vector<collective_operation>(3);
+            std::optional<run_failure> replay() {
+                rank.begin();
+                for (std::uint32_t k = 0; k < 3; ++k) {
+                    all[k].task = 10 + k;
+                    all[k].logical_id = differs && k == 2 && rank.rank() == 1 ? 1 : 2;
+                    if (!rank.channel(0)->launch(all[k])) break;
+                }
+                return rank.finish();
+            }
+        };
+        three same{rank, false}, other{rank, true};
+        // A comparison launches nothing, so it changes no number.
+        for (int k = 0; k < 2; ++k)
+            if (auto f = rank.compare(same)) return f;
+        if (auto f = same.replay()) return f;
+        return rank.compare(other);
+    });
+    std::size_t named = 0;
+    for (const auto& f : outcome.failures) {
+        REQUIRE(f);
+        if (f->why != run_failure::reason::mismatch) continue;  // the other has noticed before
+        ++named;
+        CHECK(f->sequence == 5);
+        CHECK(f->task == 12);
+    }
+    CHECK(named > 0);
+    CHECK(machine.is_clean());
+}
+
+TEST_CASE("an order can be bound after a failure, and its replay returns the failure") {
+    imitated_machine machine;
+    const cuda_nccl_options options = {.memory = device_memory::registered};
+    const auto outcome = run_imitated(1, groups_of(1), options, [&](imitated_rank& rank) {
+        auto fails = [] { throw std::runtime_error("no such expert"); };
+        rank.begin();
+        rank.compute().launch(7, fails);
+        CHECK(rank.finish());
+        return whole_step(rank);
+    });
+    REQUIRE(outcome.failures[0]);
+    CHECK(outcome.failures[0]->why == run_failure::reason::kernel_threw);
+    CHECK(outcome.failures[0]->task == 7);
+    CHECK(machine.is_clean());
+    CHECK(machine.breaches.empty());
+}

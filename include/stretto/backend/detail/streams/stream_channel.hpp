@@ -60,9 +60,10 @@ public:
             if (!A::query(flights_[k].ended.get()).done()) return &flights_[k];
         return nullptr;
     }
-    /// Adds n to the number of launched collectives. A replay of a graph launches some that were not put here, and a
-    /// capture puts some that were not launched.
-    void count(std::ptrdiff_t n) { launched_ = static_cast<std::uint32_t>(launched_ + n); }
+    /// Adds n to the number of launched collectives. A replay of a graph launches some that were not put here.
+    void count(std::size_t n) { launched_ += static_cast<std::uint32_t>(n); }
+    /// Forgets the collectives since `begin`, which were captured or compared, but not launched.
+    void uncount() { launched_ = first_; }
 
     /// Returns the number of the next collective on the group.
     [[nodiscard]] std::uint32_t sequence() const noexcept { return launched_; }

@@ -23,10 +23,10 @@ struct host_call_in_stream {
     task_id task;
 
     /// The function that the stream calls. A stream runs its remaining entries even after a failure, so none calls its
-    /// kernel once the run has failed.
+    /// kernel once the run has failed, or an earlier kernel has thrown and not made what this one may read.
     static void call(void* data) {
         const auto& c = *static_cast<const host_call_in_stream*>(data);
-        if (c.run->failed()) return;
+        if (c.run->failed() || c.run->has_thrown()) return;
         if (auto thrown = failure_of([&] { c.perform(c.kernel); })) c.run->threw(c.task, *std::move(thrown));
     }
 };

@@ -45,12 +45,13 @@ public:
         for (std::size_t k = 0; k < n && !run_.failed(); ++k) run_.make(made[k], A::make_event);
         return made;
     }
-    /// Allocates an arena, which must end before the rank. Returns nothing if there is not enough memory, if the memory
-    /// is not aligned or cannot be registered, or if the run has failed.
+    /// Allocates an arena, which must end before the rank. Returns nothing if there is not enough memory, or if the
+    /// memory is not aligned or cannot be registered. A run that has failed is no reason: what is bound to it returns
+    /// the failure when it is replayed. Its communicators are gone, so there is nothing to register with.
     [[nodiscard]] std::optional<arena_type> make_arena(bytes size, std::size_t alignment) {
         const auto n = static_cast<std::size_t>(size.count);
         arena_type made;
-        if (run_.failed() || !allocate<A>(made, n, memory_).done()) return {};
+        if (!allocate<A>(made, n, memory_).done()) return {};
         if (reinterpret_cast<std::uintptr_t>(made.data()) % alignment != 0) return {};
         made.release().run = &run_;
         for (std::size_t k = 0; memory_ == device_memory::registered && k < run_.comms.size(); ++k) {
@@ -82,6 +83,7 @@ public:
         run_.now = form::compare;
         std::optional<run_failure> failure = bound.replay();
         run_.now = form::replay;
+        base::for_all_channels([](communicator_type& c) { return c.uncount(), true; });
         return failure;
     }
 
@@ -124,7 +126,7 @@ public:
         run_.now = form::replay;
         base::for_all_channels([&](communicator_type& c) {
             made.collectives_.push_back(c.in_stream());
-            return c.count(-static_cast<std::ptrdiff_t>(c.in_stream())), true;
+            return c.uncount(), true;
         });
         made.rank_ = this;
         made.calls_ = compute_.take_calls();
@@ -228,7 +230,7 @@ private:
             run_.poll();
         count = captured.collectives_.begin();
         base::for_all_channels([&](communicator_type& c) {
-            c.count(static_cast<std::ptrdiff_t>(*count++));
+            c.count(*count++);
             return c.begin(), true;
         });
         if (run_.failed()) drain();

@@ -27,8 +27,8 @@ struct stream_comm {
     lane_site at = {};
 };
 
-/// The state of one rank. Only the thread of the rank uses it, except that functions that streams call may use `threw`
-/// and `failed`. `A` models stream_calls and polled_communicator_calls.
+/// The state of one rank. Only the thread of the rank uses it, except that functions that streams call may use
+/// `threw`, `has_thrown` and `failed`. `A` models stream_calls and polled_communicator_calls.
 template <class A>
 class stream_run {
 public:
@@ -121,6 +121,8 @@ public:
     void threw(task_id t, std::string what) {
         thrown_.keep(lane_site{.task = t}.failure(run_failure::reason::kernel_threw, rank_, std::move(what)));
     }
+    /// Returns whether a kernel has thrown, even if no `poll` has ended the run yet.
+    [[nodiscard]] bool has_thrown() const { return thrown_.is_there(); }
 
 private:
     rank_id rank_;
