@@ -65,6 +65,38 @@ TEST_CASE("unequal shares are counted in rows") {
     CHECK(empty->receive_sizes == std::vector<std::size_t>{8, 32});
 }
 
+TEST_CASE("a rank that sends no row takes the length of one from the source, whatever room it has") {
+    using enum split_size::form;
+    const split_size sent[] = {{given, 0}, {given, 0}}, received[] = {{given, 1}, {given, 4}};
+    collective_call call = call_of(collective_kind::all_to_all);
+    call.input_sizes = sent;
+    call.output_sizes = received;
+    for (const std::int64_t room : {40, 41, 80}) {
+        const result made = operation_of(call, 7, 2, {0}, {room}, {8});
+        REQUIRE(made);
+        CHECK(made->receive_sizes == std::vector<std::size_t>{8, 32});
+        CHECK(made->receive_bytes == 40);
+    }
+    CHECK(refused(operation_of(call, 7, 2, {0}, {39}, {8}), why::sizes_disagree));
+}
+
+TEST_CASE("amounts whose sum or product is too large for its type do not fit") {
+    using enum split_size::form;
+    constexpr std::int64_t huge = std::int64_t{1} << 62;
+    CHECK(refused(bound(call_of(collective_kind::all_gather), huge, 64), why::sizes_disagree));
+    collective_call call = call_of(collective_kind::all_to_all);
+    const split_size much[] = {{given, huge}, {given, huge}}, one[] = {{given, 1}, {given, 0}};
+    for (const bool sends : {true, false}) {
+        call.input_sizes = sends ? much : one;
+        call.output_sizes = sends ? one : much;
+        CHECK(refused(bound(call, 8, 64, 2), why::sizes_disagree));
+    }
+    const split_size half[] = {{given, huge}, {given, 0}};
+    call.input_sizes = one;
+    call.output_sizes = half;
+    CHECK(refused(bound(call, 8, 64, 2), why::sizes_disagree));
+}
+
 TEST_CASE("amounts that the step measures are bounded by the room, and need to know how long a row is") {
     using enum split_size::form;
     const split_size sent[] = {{measured, 1}, {given, 1}}, received[] = {{given, 2}, {measured, 2}};

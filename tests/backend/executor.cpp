@@ -120,6 +120,7 @@ TEST_CASE("what cannot be bound is refused, with the task that is the cause") {
         const auto made = bind_order(g, in_program_order(g), s, r);
         REQUIRE_FALSE(made);
         CHECK(r.log().empty());
+        CHECK(r.make_events(1)->number == 0);  // none is left behind
         CHECK(!explain(made.error()).empty());
         return made.error();
     };
@@ -155,4 +156,31 @@ TEST_CASE("what cannot be bound is refused, with the task that is the cause") {
     const auto made = bind_order(g, in_program_order(support::graph_of(p)), s, r);
     REQUIRE_FALSE(made);
     CHECK(made.error().why == why::order_of_another_graph);
+}
+
+TEST_CASE("a start that sends no row has the room of its result or the length of a row from the source") {
+    struct receiving : source {
+        collective_call call(task_id t) const {
+            static constexpr split_size sent[] = {{split_size::form::given, 0}, {split_size::form::given, 0}};
+            static constexpr split_size received[] = {{split_size::form::given, 1}, {split_size::form::given, 2}};
+            collective_call made = source::call(t);
+            if (made.kind != collective_kind::all_to_all) return made;
+            made.input_sizes = sent;
+            made.output_sizes = received;
+            return made;
+        }
+    };
+    struct knowing : receiving {
+        bytes row_bytes(task_id) const { return {16}; }
+    };
+    toy_program p = two_channels();
+    p.ops[3].payload = {0};
+    const task_graph g = support::graph_of(p);
+    recorder rank(two_groups(), 0);
+    receiving guesses{{&g}};
+    const auto refused = bind_order(g, in_program_order(g), guesses, rank);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error() == bind_error{why::sizes_disagree, 3});  // 64 bytes are not 3 rows
+    knowing knows{{{&g}}};
+    CHECK(bind_order(g, in_program_order(g), knows, rank));
 }

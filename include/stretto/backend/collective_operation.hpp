@@ -84,9 +84,10 @@ struct collective_operation {
 
 /// Returns the operation, still without addresses, of the start `start` with this call and payload on a group of
 /// `members` ranks. Its result must fit into `room` bytes. If some amounts are measured when the step runs, rows have
-/// `row` bytes, and `payload` and `room` are the capacities. Otherwise the length of a row is the payload, or for a
-/// member that sends no row the room, divided by the number of rows. Errors are amounts that do not match, amounts that
-/// nothing measures, a reduction that does not say what it does, and a call of an unknown kind. O(members).
+/// `row` bytes, and `payload` and `room` are the capacities. Otherwise the length of a row is the payload divided by
+/// the number of rows. A member that sends no row cannot derive it in this way: for it, rows have `row` bytes, or if
+/// `row` is 0, the room divided by the number of rows. Errors are amounts that do not match, amounts that nothing
+/// measures, a reduction that does not say what it does, and a call of an unknown kind. O(members).
 [[nodiscard]] inline expected<collective_operation, bind_error> operation_of(const collective_call& call, task_id start,
                                                                              std::size_t members, bytes payload,
                                                                              bytes room, bytes row = {}) {
@@ -103,6 +104,8 @@ struct collective_operation {
     switch (call.kind) {
         case collective_kind::all_gather:
             made.kind = transfer_kind::all_gather;
+            // This is compared by division, because the product may be too large for its type.
+            if (made.send_bytes > static_cast<std::size_t>(room.count) / members) return refuse(why::sizes_disagree);
             made.receive_bytes = made.send_bytes * members;
             break;
         case collective_kind::reduce_scatter:
@@ -134,10 +137,13 @@ struct collective_operation {
                     if (x.what == split_size::form::measured) measured = true;
                 }
             const auto given = [](split_size x) { return x.what == split_size::form::given ? x.value : 0; };
-            for (std::size_t k = 0; k < members; ++k) {
-                sent += given(call.input_sizes[k]);
-                received += given(call.output_sizes[k]);
-            }
+            for (std::size_t k = 0; k < members; ++k)
+                for (const bool sends : {true, false}) {
+                    const std::int64_t rows = given((sends ? call.input_sizes : call.output_sizes)[k]);
+                    std::int64_t& sum = sends ? sent : received;
+                    if (rows > INT64_MAX - sum) return refuse(why::sizes_disagree);
+                    sum += rows;
+                }
             std::int64_t length = row.count;
             if (measured) {
                 if (length <= 0) return refuse(why::sizes_at_run_time);
@@ -147,10 +153,13 @@ struct collective_operation {
                 made.receive_rows.resize(members);
                 made.receive_bytes = static_cast<std::size_t>(room.count);
             } else {
-                // A member that sends no row cannot derive the length of a row from its payload, only from its room.
-                const std::int64_t whole = sent != 0 ? payload.count : room.count, rows = sent != 0 ? sent : received;
-                if (rows != 0 && whole % rows != 0) return refuse(why::sizes_disagree);
-                length = rows == 0 ? 0 : whole / rows;
+                if (sent != 0 || length <= 0) {
+                    const std::int64_t whole = sent != 0 ? payload.count : room.count;
+                    const std::int64_t rows = sent != 0 ? sent : received;
+                    if (rows != 0 && whole % rows != 0) return refuse(why::sizes_disagree);
+                    length = rows == 0 ? 0 : whole / rows;
+                }
+                if (length != 0 && received > room.count / length) return refuse(why::sizes_disagree);
                 made.receive_bytes = static_cast<std::size_t>(received * length);
             }
             for (std::size_t k = 0; k < members; ++k) {

@@ -142,9 +142,10 @@ using kernel_of = decltype(std::declval<S&>().kernel(task_id{}, task_memory{}));
 ///   address(x) -> std::byte*          the address of a result x of an input, in memory of the caller; null is an error
 ///                                     if a task uses its bytes
 ///   offset(x) -> bytes                where a value begins in its storage;             optional: default 0
+///   row_bytes(t) -> bytes             the length of a row of a start in unequal shares; optional: default 0. A start
+///                                     with measured amounts cannot be bound without it. Others need it only on a rank
+///                                     that sends no row, if the room of the result is not exactly what is received
 /// The following are for exchanges whose amounts are known only when the step runs; all are optional:
-///   row_bytes(t) -> bytes             the length of a row of a start with measured amounts; without it, such a start
-///                                     cannot be bound
 ///   count(x) -> const std::int64_t*   the address of a value that measures an amount; default: its address in storage.
 ///                                     It is read when the start begins, after the task that makes x is complete
 ///   capacity(x) -> bytes              the bytes available to a value that such a start sends or makes, counted from

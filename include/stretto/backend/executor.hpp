@@ -79,13 +79,12 @@ private:
     }
 
     /// Converts the program into steps. Returns the first problem, if there is one. In that case nothing has been put
-    /// into any lane, and everything is released with the executor, except for the events, which live as long as the
-    /// backend. Channels are told last how many verbs a replay puts into them, because they may keep what they
+    /// into any lane, and everything is released with the executor. Events are made last, because they live as long as
+    /// the backend, and channels are told last how many verbs a replay puts into them, because they may keep what they
     /// allocate.
     template <class S>
     [[nodiscard]] std::optional<bind_error> bind(const task_graph& g, S& source) {
         using why = bind_error::reason;
-        events_ = backend_->make_events(program_.events);
         memory_ = backend_->make_arena(program_.arena.size, static_cast<std::size_t>(program_.arena.alignment));
         if (!memory_) return bind_error{why::no_memory};
         find_addresses(g, source);
@@ -125,7 +124,8 @@ private:
                 const bytes sendable = room_for(g, source, sent, measured), room = room_for(g, source, x, measured);
                 if (sendable > room_for(g, source, sent, false) || room > room_for(g, source, x, false))
                     return bind_error{why::capacity, t};
-                const bytes payload = measured ? sendable : g.payload[t], row = measured ? row_of(source, t) : bytes{};
+                const bytes payload = measured ? sendable : g.payload[t];
+                const bytes row = call.input_sizes.empty() ? bytes{} : row_of(source, t);
                 auto operation = operation_of(call, t, channels[group]->size(), payload, room, row);
                 if (!operation) return operation.error();
                 if (!channels[group]->can(*operation)) return bind_error{why::unsupported_reduction, t};
@@ -139,6 +139,7 @@ private:
             }
             steps_.push_back(made);
         }
+        events_ = backend_->make_events(program_.events);
         for (group_id group = 0; group < g.groups; ++group)
             if (channels[group] != nullptr) channels[group]->reserve(verbs[group]);
         return {};
@@ -238,7 +239,7 @@ private:
 
 /// Binds an order to a rank of a backend, while nothing is in the rank's queues. The source provides the kernels of
 /// tasks and is not kept. The arena, and every storage in it, is aligned to 64 bytes. Returns the executor, or the
-/// first problem, in which case nothing has been launched, and only unused events remain in the backend. Deterministic.
+/// first problem, in which case nothing has been launched, and nothing remains in the backend. Deterministic.
 /// The cost is that of plan_lanes, plus O(V + E) and the members of the group for each all-to-all.
 template <backend B, kernel_source S>
 [[nodiscard]] expected<executor<B, std::remove_cvref_t<detail::kernel_of<S>>>, bind_error> bind_order(
