@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "stretto/backend/archetypes.hpp"
 #include "stretto/backend/collective_operation.hpp"
 #include "stretto/backend/host/host_world.hpp"
 #include "support/prop.hpp"
@@ -17,6 +18,7 @@
 using namespace stretto;
 
 static_assert(backend<rank_in_groups<host_rank>>);
+static_assert(backend<rank_in_groups<archetypes::single_rank>>);
 
 TEST_CASE("every rank meets those of its own block, under the number that the program has for them") {
     rank_groups groups(8);

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <deque>
 #include <memory>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -83,7 +84,8 @@ public:
 /// Models arena, and no more. Its memory is aligned to 64 bytes.
 class memory {
 public:
-    explicit memory(std::size_t size) : bytes_(new std::byte[size + 64]), size_(size) {}
+    /// `bytes` has 64 more than `size`.
+    memory(std::unique_ptr<std::byte[]> bytes, std::size_t size) : bytes_(std::move(bytes)), size_(size) {}
     memory(memory&&) = default;
     memory& operator=(memory&&) = default;
     std::byte* data() const { return bytes_.get() + (64 - reinterpret_cast<std::uintptr_t>(bytes_.get()) % 64) % 64; }
@@ -107,7 +109,12 @@ public:
     lane& compute() { return lane_; }
     solitude* channel(group_id) { return &channel_; }
     event* make_events(std::size_t n) { return events_.emplace_back(new event[n]).get(); }
-    std::optional<memory> make_arena(bytes size, std::size_t) { return memory(static_cast<std::size_t>(size.count)); }
+    std::optional<memory> make_arena(bytes size, std::size_t) {
+        const auto n = static_cast<std::size_t>(size.count);
+        std::unique_ptr<std::byte[]> made(new (std::nothrow) std::byte[n + 64]);
+        if (made == nullptr) return {};
+        return memory(std::move(made), n);
+    }
     void begin() {}
     std::optional<run_failure> finish() { return {}; }
 

@@ -62,7 +62,7 @@ public:
     using queue_type = typename Rank::queue_type;
     using communicator_type = typename Rank::communicator_type;
     using arena_type = typename Rank::arena_type;
-    using event_type = typename Rank::event_type;
+    using event_type = typename queue_type::event_type;
 
     rank_in_groups(Rank& rank, rank_id number, const rank_groups& groups) : rank_(rank), groups_(groups.of(number)) {}
 

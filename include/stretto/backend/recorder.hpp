@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <new>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "stretto/backend/concepts.hpp"
@@ -92,7 +94,7 @@ public:
     /// An arena of real memory, although it is never used, so that addresses in it are distinct.
     class arena_type {
     public:
-        explicit arena_type(std::size_t size) : memory_(new std::byte[size + 1]), size_(size) {}
+        arena_type(std::unique_ptr<std::byte[]> memory, std::size_t size) : memory_(std::move(memory)), size_(size) {}
         [[nodiscard]] std::byte* data() const noexcept { return memory_.get(); }
         [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
@@ -123,7 +125,10 @@ public:
         return made.data();
     }
     [[nodiscard]] std::optional<arena_type> make_arena(bytes size, std::size_t) {
-        return arena_type(static_cast<std::size_t>(size.count));
+        const auto n = static_cast<std::size_t>(size.count);
+        std::unique_ptr<std::byte[]> memory(new (std::nothrow) std::byte[n + 1]);
+        if (memory == nullptr) return {};
+        return arena_type(std::move(memory), n);
     }
     void begin() {}
     [[nodiscard]] std::optional<run_failure> finish() { return {}; }
