@@ -54,6 +54,8 @@ TEST_CASE("what a model leaves out has a default") {
     const archetypes::value x(at(0), 0);
     CHECK(duration_of<program>(m, at(1)) == nanoseconds{0});
     CHECK(collective_of<program>(m, at(1)) == collective_kind::other);
+    const archetypes::calls spoken(0);  // it has calls, and no `collective`
+    CHECK(collective_of<program>(spoken, at(1)) == collective_call(spoken.call(at(1))).kind);
     CHECK(group_of<program>(m, at(1)) == 0);
     CHECK(payload_of<program>(m, at(1)) == bytes{0});
     CHECK_FALSE(does_synchronise<program>(m, at(3)));

@@ -161,11 +161,12 @@ constexpr nanoseconds duration_of(const M& model, vertex_t<G> v) {
     else return {};
 }
 
-/// The kind of the collective that the start `v` launches; `other` for a model without `collective`, even if it has
-/// `call`.
+/// The kind of the collective that the start `v` launches. A model without `collective` may say it in `call`; for one
+/// without both, it is `other`.
 template <dataflow_graph G, op_model<G> M>
 constexpr collective_kind collective_of(const M& model, vertex_t<G> v) {
     if constexpr (detail::has_collective<M, vertex_t<G>>) return model.collective(v);
+    else if constexpr (calling_op_model<M, G>) return collective_call(model.call(v)).kind;
     else return collective_kind::other;
 }
 
