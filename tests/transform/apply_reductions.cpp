@@ -39,6 +39,26 @@ TEST_CASE("the verbs, in the order that is documented") {
     static_assert(reducing_rewriter<reduction_rewriter, reduction_view>);
 }
 
+TEST_CASE("a sum that is reduced again is the one that the first reduction has made") {
+    reduction_program p;
+    const std::uint32_t x = p.input();
+    std::uint32_t sums[2];
+    for (std::uint32_t& sum : sums) {
+        const std::uint32_t a = p.op(mix, {x}), b = p.op(mix, {a});
+        const std::uint32_t ra = p.reduced(a), rb = p.reduced(b);
+        sum = p.op(add, {ra, rb});
+    }
+    const std::uint32_t again = p.reduced(sums[0]), other = p.reduced(sums[1]);
+    p.output({p.op(add, {again, other})});
+    const auto plan = plan_reductions(reduction_view{&p}, reduction_model{&p}, reduction_model{&p});
+    REQUIRE(plan.reductions.size() == 3);
+    REQUIRE(verify_reductions(plan, reduction_view{&p}, reduction_model{&p}, reduction_model{&p}));
+    reduction_program made = p;
+    reduction_rewriter rewriter{&made};
+    apply_reductions(plan, reduction_view{&p}, rewriter);
+    CHECK(run(made) == run(p));
+}
+
 TEST_CASE("an empty plan changes nothing") {
     reduction_program p;
     p.output({p.input()});

@@ -4,12 +4,14 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
 #include "stretto/core/concepts.hpp"
 #include "stretto/core/dataflow_concepts.hpp"
 #include "stretto/core/rewriter_concepts.hpp"
+#include "stretto/core/value_map.hpp"
 #include "stretto/transform/reduction_plan.hpp"
 
 namespace stretto {
@@ -21,9 +23,12 @@ namespace stretto {
 /// clone gets a chunk_part that covers everything: one chunk, whose operand and only result are whole and are one
 /// tensor each.
 ///
+/// Where a member sends the result of an earlier reduction of the plan, it sends what replaces that result.
+///
 /// Preconditions: `g` is the view from which the plan was made, and the IR has not changed since. Besides the calls of
-/// the rewriter, takes time linear in the vertices of the plan and the readers of its results.
+/// the rewriter, takes time linear in index_bound, the vertices of the plan and the readers of its results.
 template <dataflow_graph G, reducing_rewriter<G> R>
+    requires indexed_graph<G>
 void apply_reductions(const reduction_plan<vertex_t<G>, value_t<G>>& plan, G g, R& rewriter) {
     using V = vertex_t<G>;
     using X = value_t<G>;
@@ -35,16 +40,38 @@ void apply_reductions(const reduction_plan<vertex_t<G>, value_t<G>>& plan, G g, 
         for (X x : rewriter.clone(v, std::span<const X>(operands), everything)) made = x;
         return made;
     };
+    // All queries about operands precede the first change of the IR.
+    constexpr std::size_t none = SIZE_MAX;
+    value_numbering<G> values(g);                   // numbers the results of the vertices that compute results
+    std::vector<std::size_t> reduction_of;          // by value: the reduction whose result it is, or none
+    std::vector<std::vector<std::size_t>> sources;  // by reduction and member: the reduction whose result it sends
     for (const reduction<V, X>& r : plan.reductions) {
-        X total = r.operands[0];
+        sources.emplace_back();
+        for (const X& x : r.operands) {
+            const auto number = values.number(x);
+            sources.back().push_back(number == values.none ? none : reduction_of[number]);
+        }
+        const V v = g.producer(r.result);
+        if (!values.contains(v)) values.add(v);
+        reduction_of.resize(values.size(), none);
+        reduction_of[values.number(r.result)] = sources.size() - 1;
+    }
+    std::vector<X> made;  // replacements for the results, by reduction
+    for (const reduction<V, X>& r : plan.reductions) {
+        const auto operand = [&](std::size_t k) {
+            const std::size_t source = sources[made.size()][k];
+            return source == none ? r.operands[k] : made[source];
+        };
+        X total = operand(0);
         for (std::size_t k = 1; k < r.members.size(); ++k) {
             rewriter.insert_before(r.members[k]);
-            total = rewriter.add(total, r.operands[k], k == 1 ? r.first_sum : sum_place::first);
+            total = rewriter.add(total, operand(k), k == 1 ? r.first_sum : sum_place::first);
         }
         const X launched = like(r.members.back(), total);
         rewriter.insert_before(r.sums.back());
         X whole = like(r.waits.back(), launched);
         for (V view : r.layout) whole = like(view, whole);
+        made.push_back(whole);
         std::vector<V> readers;  // replace_uses may change the list
         for (V v : g.consumers(r.result)) readers.push_back(v);
         for (V v : readers) rewriter.replace_uses(v, r.result, whole);
