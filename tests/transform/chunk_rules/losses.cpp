@@ -27,6 +27,16 @@ TEST_CASE("the gradient of a loss has its rows") {
           sliced(0));
 }
 
+TEST_CASE("the gradient of a mean divides by what all chunks share") {
+    rule_call c;
+    const auto asks = [&](chunk_state total) -> rule_call& {
+        return c.tensor({}).tensor({8, 3}, sliced(0)).tensor({8}, sliced(0)).tensor({}, total).makes({8, 3});
+    };
+    CHECK(asks(whole).gives(class_loss_gradient{.total = 3}) == sliced(0));
+    CHECK_FALSE(asks(addend).refuses(class_loss_gradient{.total = 3}).empty());
+    CHECK_FALSE(asks(whole).refuses(class_loss_gradient{}).empty());
+}
+
 TEST_CASE("losses of elements stay in their places or are summed, and their gradients are elements") {
     rule_call c;
     const element_loss each{.how = loss_of::each_row}, sum{.how = loss_of::sum}, mean{};

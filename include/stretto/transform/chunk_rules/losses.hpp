@@ -35,7 +35,7 @@ struct class_loss {
 
 /// The gradient of class_loss with respect to `x`. `gradient` is the gradient of the loss, and `total` is the divisor
 /// of a mean. The result has the rows of `x`. The mean must divide by the same number in every chunk as in the original
-/// program, so `total` must be whole. Precondition: for a mean, `total` names a tensor. O(operands).
+/// program, so `total` must then be a whole tensor; without one, a mean is refused. O(operands).
 struct class_loss_gradient {
     std::size_t gradient = 0, x = 1, target = 2, total = no_operand;
     loss_of how = loss_of::mean;
@@ -80,7 +80,7 @@ inline chunk_verdict class_loss_gradient::verdict(const chunk_call& c) const {
     chunk_verdict v;
     if (!detail::only_values(c, v)) return v;
     if (!c.is_tensor(gradient) || !c.is_tensor(x) || !c.is_tensor(target)) return c.refuse(detail::chunk_number);
-    if (how == loss_of::mean && c.is_tensor(total) && !is_whole(c.state(total)))
+    if (how == loss_of::mean && (!c.is_tensor(total) || !is_whole(c.state(total))))
         return c.refuse(detail::divides_by_part);
     const bool of_rows = how == loss_of::each_row;
     for (std::size_t k = 0; k < c.operands.size(); ++k)
