@@ -41,6 +41,16 @@ TEST_CASE("rows that lie as the tokens do are not sent away by their place in th
               "op would send rows by their place in the chunk, not in the value, to other ranks");
 }
 
+TEST_CASE("rows whose place decides where they go are not sent away in chunks") {
+    rule_call c;
+    const chunk_state sorted = permuted(0, c.orders.name(row_orders::origin::sorted, 0, 0, {1}));
+    CHECK_FALSE(c.tensor({8, 3}, sorted).makes({8, 3}).refuses(exchange{}).empty());
+    exchange one_way = there();
+    one_way.sent.clear();
+    CHECK_FALSE(with_amounts(c, sorted).refuses(one_way).empty());
+    CHECK(c.tensor({8, 4}, sliced(1)).makes({8, 4}).gives(exchange{}) == sliced(1));
+}
+
 TEST_CASE("amounts that chunks share exchange what lies across the rows") {
     rule_call c;
     const std::vector<rule_number> even = {rule_number::constant(4), rule_number::constant(4)};

@@ -23,10 +23,11 @@ namespace stretto::chunk_rules {
 /// group move rows in the same way.
 ///
 /// The rows of a chunk may be exchanged if they are in an order of their own (neither that of the tokens nor blocks of
-/// it) and all amounts are numbers of the chunk, or all are constants that are multiples of the number of tokens. The
-/// rule relies on the program that the amounts of a chunk count its rows by destination. An exchange of the same
-/// amounts in the other direction restores the previous order. A sum over chunks, or a value that is cut along another
-/// dimension, passes if all chunks share the amounts. O(operands and the history of the amounts).
+/// it) and all amounts are numbers of the chunk, or all are constants that are multiples of the number of tokens.
+/// Without amounts, the place of a row decides its destination, so no rows of a chunk may be exchanged. The rule relies
+/// on the program that the amounts of a chunk count its rows by destination. An exchange of the same amounts in the
+/// other direction restores the previous order. A sum over chunks, or a value that is cut along another dimension,
+/// passes if all chunks share the amounts. O(operands and the history of the amounts).
 struct exchange {
     std::size_t x = 0;
     std::vector<rule_number> received = {}, sent = {};
@@ -120,7 +121,7 @@ inline chunk_verdict exchange::verdict(const chunk_call& c) const {
     if (!is_cut(s)) return c.refuse(amounts_differ);
     if (s.what == chunk_kind::sliced || c.orders->lies_in_blocks(s.order))
         return c.refuse("would send rows by their place in the chunk, not in the value, to other ranks");
-    if (of_chunk != numbers && !(of_chunk == 0 && even))
+    if (received.empty() || sent.empty() || (of_chunk != numbers && !(of_chunk == 0 && even)))
         return c.refuse("exchanges amounts that are not those of a chunk");
     if (c.orders->rows_of(s.order) == 0 || c.orders->all_alike(s.order)) return c.refuse(detail::reads_unknown);
 
