@@ -2,6 +2,11 @@
 
 #include "support/rule_test.hpp"
 
+TEST_CASE("what has no elements is reshaped without blocks") {
+    rule_call c;
+    CHECK_FALSE(c.tensor({0, 8, 3}, sliced(1)).makes({8, 0}).refuses(reshape{}).empty());
+}
+
 TEST_CASE("a reshape merges the cut dimension with inner ones and splits off whole tokens") {
     rule_call c;
     CHECK(c.tensor({8, 3}, sliced(0)).makes({24}).gives(reshape{}) == sliced(0));

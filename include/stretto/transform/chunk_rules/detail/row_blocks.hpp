@@ -34,6 +34,7 @@ inline blocks_of_rows blocks_merged_or_parted(const chunk_call& c, const chunk_s
     if (counts_rows(s) || (s.what != chunk_kind::sliced && s.what != chunk_kind::permuted)) return {};
     const std::size_t d = static_cast<std::size_t>(s.dim);
     const std::int64_t outside = product(from, 0, d);
+    if (outside == 0) return {};  // there are no rows, and so no blocks
     const bool parts = s.what == chunk_kind::permuted;
     if (parts && (!c.orders->knows(s.order) || (*c.orders)[s.order].how != row_orders::origin::blocks)) return {};
     for (std::size_t j = 0; j < to.size(); ++j) {
