@@ -41,6 +41,16 @@ TEST_CASE("a gather keeps rows along other dimensions than its own") {
     CHECK(c.tensor({5}).tensor({8}, sliced(0)).makes({8}).gives(gather{.dim = 0}) == sliced(0));
 }
 
+TEST_CASE("unknown counts are not those of an exchange whose counts are unknown") {
+    rule_call c;
+    chunk_state total = addend;
+    total.order = c.orders.name(row_orders::origin::exchanged, 0, 0, {1});
+    const chunk_state rows =
+        c.tensor({3}, addend, element_type::i64).number(total).makes({8}).gives(repeat_by_counts{.total = 1});
+    CHECK(rows.what == chunk_kind::permuted);
+    CHECK(rows.order != total.order);
+}
+
 TEST_CASE("counts of the chunk say how many rows of each kind there are") {
     rule_call c;
     const chunk_state rows = c.tensor({3}, addend, element_type::i64).makes({8}).gives(repeat_by_counts{});

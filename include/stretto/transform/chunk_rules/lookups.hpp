@@ -189,7 +189,7 @@ inline chunk_verdict repeat_by_counts::verdict(const chunk_call& c) const {
     std::int64_t place = -1;
     const std::int64_t from = c.counts(counts, place);
     std::uint32_t order = rows;
-    if (rows == 0 || orders[rows].counts != from || place >= 0)
+    if (rows == 0 || from < 0 || orders[rows].counts != from || place >= 0)
         order = orders.name(row_orders::origin::runs, 0, rows, {c.operands[counts].key});
     orders.note_groups(order, c.groups(counts, false));
     return c.give({chunk_kind::permuted, 0, 0, order, 0});
