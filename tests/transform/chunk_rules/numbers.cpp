@@ -31,6 +31,15 @@ TEST_CASE("sums of shares are shares") {
     CHECK_FALSE(c.number(share(4)).number(share(2)).makes({}).refuses(number_arithmetic{op::multiply}).empty());
 }
 
+TEST_CASE("shares do not overflow") {
+    rule_call c;
+    using op = number_arithmetic::op;
+    const std::int64_t most = INT64_MAX;
+    const std::vector<rule_number> by_2 = {rule_number::of_operand(0), rule_number::constant(2)};
+    CHECK_FALSE(c.number(share(most)).number(share(1)).makes({}).refuses(number_arithmetic{}).empty());
+    CHECK_FALSE(c.number(share(most)).makes({}).refuses(number_arithmetic{op::multiply, by_2}).empty());
+}
+
 TEST_CASE("elements and numbers become each other as sums over chunks") {
     rule_call c;
     CHECK(c.tensor({}, addend).makes({}).gives(read_element{}) == addend);

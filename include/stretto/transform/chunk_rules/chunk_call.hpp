@@ -113,6 +113,12 @@ struct chunk_call {
         return extent_in(result_types[0].shape, dim);
     }
 
+    /// Returns whether a dimension of that extent has exactly this many rows for every token. Recorded numbers may be
+    /// anything, so this divides rather than multiplies, which could overflow.
+    [[nodiscard]] bool has_rows(std::int64_t extent, std::int64_t per_token) const {
+        return extent % tokens == 0 && extent / tokens == per_token;
+    }
+
     /// Refuses to run the operation per chunk. `sentence` is a predicate whose subject, the name of the operation, is
     /// added here. The orders own the text.
     [[nodiscard]] chunk_verdict refuse(std::string_view sentence) const {

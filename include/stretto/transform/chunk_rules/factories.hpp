@@ -93,7 +93,7 @@ inline chunk_verdict iota::verdict(const chunk_call& c) const {
         !is_integral(c.result_types[0].element))
         return c.refuse_itself("numbers rows from a start or by a step that has no rule");
     const chunk_state& n = c.state(end);
-    if (n.positions > 0 && c.result_extent(0) == n.positions * c.tokens)
+    if (n.positions > 0 && c.has_rows(c.result_extent(0), n.positions))
         return c.give({chunk_kind::sliced, 0, n.positions, 0, c.orders->natural(n.positions)});
     const std::uint32_t rows = c.orders->rows_of(n.order);
     if (rows == 0) return c.refuse(detail::counts_nothing);

@@ -296,7 +296,7 @@ inline chunk_verdict split::verdict(const chunk_call& c) const {
         if (k == x || is_whole(c.state(k))) continue;
         bool is_size = false;
         for (std::size_t n : sizes) is_size = is_size || n == k;
-        if (!is_size || !is_addend(c.state(k)) || c.state(k).positions * c.tokens != rows)
+        if (!is_size || !is_addend(c.state(k)) || !c.has_rows(rows, c.state(k).positions))
             return c.refuse(detail::chunk_number);
     }
     return c.give({chunk_kind::sliced, s.dim, 0, 0, 0});

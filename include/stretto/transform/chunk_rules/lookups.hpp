@@ -88,7 +88,7 @@ inline chunk_verdict rows_looked_up(const chunk_call& c, std::size_t x, std::siz
     }
     // Row numbers of the chunk find only rows of the same chunk.
     if (is_whole(rows)) {
-        if (by.positions != 0 && c.extent(x, dim) == by.positions * c.tokens) return c.want(x, dim, as_tokens);
+        if (by.positions != 0 && c.has_rows(c.extent(x, dim), by.positions)) return c.want(x, dim, as_tokens);
         return c.refuse(foreign_rows);
     }
     if (!is_cut(rows) || rows.dim != dim || !numbers_rows_of(c, by, rows, c.shape(x))) return c.refuse(foreign_rows);
@@ -124,7 +124,7 @@ inline chunk_verdict elements_looked_up(const chunk_call& c, std::size_t x, cons
         return c.refuse(is_addend(s) ? "looks up a part of a sum" : foreign_rows);
     }
     const chunk_state& by = c.state(r.numbering);
-    if (is_whole(s) && by.positions != 0 && c.extent(x, r.dim) == by.positions * c.tokens)
+    if (is_whole(s) && by.positions != 0 && c.has_rows(c.extent(x, r.dim), by.positions))
         return c.want(x, r.dim, as_tokens);
     if (!is_cut(s) || !is_plain(s) || s.dim != r.dim || !numbers_rows_of(c, by, s, c.shape(x)))
         return c.refuse(foreign_rows);
@@ -159,7 +159,7 @@ inline chunk_verdict gather::verdict(const chunk_call& c) const {
     }
     if (by.dim == at) {
         if (is_plain(by) && is_whole(rows)) return c.give(by);
-        if (is_whole(rows) && by.positions != 0 && c.extent(x, at) == by.positions * c.tokens)
+        if (is_whole(rows) && by.positions != 0 && c.has_rows(c.extent(x, at), by.positions))
             return c.want(x, at, detail::as_tokens);
         if (by.what == chunk_kind::opaque || !is_cut(rows) || rows.dim != at || !is_plain(rows) ||
             !detail::numbers_rows_of(c, by, rows, c.shape(x)))

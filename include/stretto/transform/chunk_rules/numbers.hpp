@@ -114,7 +114,7 @@ inline chunk_verdict hold_number::verdict(const chunk_call& c) const {
 inline chunk_verdict number_arithmetic::verdict(const chunk_call& c) const {
     std::int64_t share = 0, constant = 0;
     std::size_t addends = 0, shares = 0;
-    bool has_constant = false;
+    bool has_constant = false, overflows = false;
     for (std::size_t j = 0; j < terms.size(); ++j) {
         const std::size_t k = terms[j].operand;
         if (terms[j].is_constant) {
@@ -124,7 +124,10 @@ inline chunk_verdict number_arithmetic::verdict(const chunk_call& c) const {
         if (k >= c.operands.size() || !is_addend(c.state(k))) continue;
         ++addends;
         shares += c.state(k).positions != 0;
-        share += what == op::subtract && j != 0 ? -c.state(k).positions : c.state(k).positions;
+        const std::int64_t own = c.state(k).positions;
+        const bool minus = what == op::subtract && j != 0;
+        overflows = (minus ? __builtin_sub_overflow(share, own, &share) : __builtin_add_overflow(share, own, &share)) ||
+                    overflows;
     }
     for (std::size_t k = 0; k < c.operands.size(); ++k)
         if (!c.is_number(k) || (!is_whole(c.state(k)) && !is_addend(c.state(k))))
@@ -141,7 +144,8 @@ inline chunk_verdict number_arithmetic::verdict(const chunk_call& c) const {
             break;
         case op::multiply:
             if (addends != 1) return c.refuse("multiplies two numbers of the chunk");
-            if (has_constant && terms.size() == 2) made.positions = share * constant;
+            if (has_constant && terms.size() == 2)
+                overflows = __builtin_mul_overflow(share, constant, &made.positions) || overflows;
             break;
         case op::divide:
             if (addends != 1 || shares != 1 || !has_constant || terms[0].operand >= c.operands.size() ||
@@ -150,6 +154,7 @@ inline chunk_verdict number_arithmetic::verdict(const chunk_call& c) const {
             made.positions = share / constant;
             break;
     }
+    if (overflows) return c.refuse("makes a number of rows per token that does not fit into 64 bits");
     if (made.positions > 0) made.order = c.orders->natural(made.positions);
     return c.give(made);
 }

@@ -46,7 +46,7 @@ inline bool samples_counted(const chunk_call& c, const by_sample& b, const chunk
         return rows.what == chunk_kind::sliced || (k >= c.operands.size() && !b.samples.is_constant);
     const chunk_state& n = c.state(k);
     if (!is_addend(n)) return false;
-    if (rows.what == chunk_kind::sliced) return n.positions * c.tokens == c.extent(b.batched[0], 0);
+    if (rows.what == chunk_kind::sliced) return c.has_rows(c.extent(b.batched[0], 0), n.positions);
     return c.orders->rows_of(n.order) != 0 && c.orders->rows_of(n.order) == c.orders->rows_of(rows.order);
 }
 

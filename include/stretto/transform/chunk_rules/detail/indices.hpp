@@ -29,7 +29,7 @@ inline bool numbers_rows_of(const chunk_call& c, const chunk_state& index, const
     const row_orders& orders = *c.orders;
     if (rows.what == chunk_kind::sliced)
         return index.what != chunk_kind::opaque && index.positions != 0 &&
-               extent_in(shape, rows.dim) == index.positions * c.tokens;
+               c.has_rows(extent_in(shape, rows.dim), index.positions);
     if (rows.what != chunk_kind::permuted || orders.rows_of(rows.order) == 0) return false;
     if (index.what == chunk_kind::opaque)
         return !orders.all_alike(index.order) && orders.rows_of(index.order) == orders.rows_of(rows.order) &&

@@ -142,7 +142,7 @@ inline bool sizes_fit(const chunk_call& c, const std::vector<std::size_t>& sizes
     if (k >= c.operands.size() || is_whole(c.state(k))) return true;
     const chunk_state& n = c.state(k);
     if (!is_addend(n)) return false;
-    if (rows.what == chunk_kind::sliced) return n.positions * c.tokens == c.result_extent(at);
+    if (rows.what == chunk_kind::sliced) return c.has_rows(c.result_extent(at), n.positions);
     return c.orders->rows_of(n.order) != 0 && c.orders->rows_of(n.order) == c.orders->rows_of(rows.order);
 }
 
@@ -158,7 +158,7 @@ inline bool rows_by_number(const chunk_call& c, const std::vector<std::size_t>& 
         const chunk_state& n = c.state(k);
         if (!is_addend(n) || !sizes_shared(c, sizes, static_cast<std::int64_t>(j)) || j >= made.size())
             return v = c.refuse(chunk_number), true;
-        if (n.positions > 0 && made[j] == n.positions * c.tokens)
+        if (n.positions > 0 && c.has_rows(made[j], n.positions))
             rows = {chunk_kind::sliced, static_cast<std::int8_t>(j), 0, 0, 0};
         else if (c.orders->rows_of(n.order) != 0)
             rows = {chunk_kind::permuted, static_cast<std::int8_t>(j), 0, c.orders->alike(c.orders->rows_of(n.order)),

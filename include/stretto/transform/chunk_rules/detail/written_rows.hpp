@@ -23,7 +23,7 @@ inline bool inverts(const chunk_call& c, std::size_t base, std::size_t index, st
     const chunk_state &by = c.state(index), &numbers = c.state(values), &into = c.state(base);
     if (!is_cut(by) || by.what == chunk_kind::opaque || by.into == 0 || !is_cut(numbers) || !is_cut(into)) return false;
     // The numbers must start at 0 in every chunk, and so be shifted by one for each row before the chunk.
-    if (numbers.what != chunk_kind::opaque && numbers.positions * c.tokens != c.extent(values, 0)) return false;
+    if (numbers.what != chunk_kind::opaque && !c.has_rows(c.extent(values, 0), numbers.positions)) return false;
     const row_orders& orders = *c.orders;
     const std::uint32_t rows = orders.rows_of(order_of(c, by, c.shape(index)));
     return rows != 0 && orders.rows_of(by.into) == rows &&
@@ -62,7 +62,7 @@ inline chunk_verdict rows_written(const chunk_call& c, std::size_t base, std::si
                              : "writes to a shared value, and other chunks may write elsewhere");
     }
     if (is_whole(into)) {
-        if (by.positions != 0 && c.extent(base, dim) == by.positions * c.tokens) return c.want(base, dim, as_tokens);
+        if (by.positions != 0 && c.has_rows(c.extent(base, dim), by.positions)) return c.want(base, dim, as_tokens);
         return c.refuse(foreign_rows);
     }
     if (!is_cut(into) || into.dim != dim || !numbers_rows_of(c, by, into, c.shape(base)) || !is_plain(into))
@@ -103,7 +103,7 @@ inline chunk_verdict elements_written(const chunk_call& c, std::size_t base, con
                              : "writes to a shared value, and other chunks may write elsewhere");
     }
     const chunk_state& by = c.state(r.numbering);
-    if (is_whole(into) && by.positions != 0 && c.extent(base, r.dim) == by.positions * c.tokens)
+    if (is_whole(into) && by.positions != 0 && c.has_rows(c.extent(base, r.dim), by.positions))
         return c.want(base, r.dim, as_tokens);
     // If the rows of a chunk are in another order than in the value, the last of several writes to one element differs.
     if (into.what != chunk_kind::sliced || !is_plain(into) || into.dim != r.dim ||
