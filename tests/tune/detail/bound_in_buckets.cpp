@@ -35,6 +35,15 @@ struct stepped_price {
 
 }  // namespace
 
+TEST_CASE("payloads that do not fit into 64 bits together have shares") {
+    std::vector<detail::bucketable> items(3);
+    for (detail::bucketable& i : items) i.payload = {INT64_MAX - 1};
+    const detail::bucket_shares shares(std::span<const detail::bucketable>(items),
+                                       [](std::uint32_t, bytes) { return nanoseconds{1000}; });
+    CHECK(shares.of(items[0], {500}).count <= 500);
+    CHECK(shares.of(items[0], {5000}).count <= 1000);
+}
+
 TEST_CASE("shares of a bucket are no more than the bucket takes, whatever is in it") {
     std::size_t exact = 0;
     stretto_check("random buckets", 2000, [&] {

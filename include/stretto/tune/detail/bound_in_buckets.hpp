@@ -18,6 +18,7 @@
 #include "stretto/schedule/contention.hpp"
 #include "stretto/schedule/task_graph.hpp"
 #include "stretto/tune/detail/bucket_windows.hpp"
+#include "stretto/tune/part_costs.hpp"
 #include "stretto/tune/step_table.hpp"
 
 namespace stretto::detail {
@@ -34,12 +35,13 @@ public:
         std::int64_t least = INT64_MAX;
         for (const bucketable& i : items) {
             if (i.payload.count > 0) least = std::min(least, i.payload.count);
-            all_ += i.payload.count;
+            all_ = saturated_sum(all_, i.payload.count);
         }
-        for (std::int64_t from = least; from <= all_; from += from / 8 + 1) {
+        for (std::int64_t from = least; from <= all_;) {
             nanoseconds cheapest{INT64_MAX};
             for (const bucketable& i : items) cheapest = std::min(cheapest, merged(i.vertex, bytes{from}));
             from_.push_back({from, cheapest});
+            if (__builtin_add_overflow(from, from / 8 + 1, &from)) break;
         }
     }
 
