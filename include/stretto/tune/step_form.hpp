@@ -2,7 +2,6 @@
 #ifndef STRETTO_TUNE_STEP_FORM_HPP
 #define STRETTO_TUNE_STEP_FORM_HPP
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -96,7 +95,7 @@ template <dependence_graph G, op_model<G> M, chunk_model_source<G> C, part_cost_
 /// Returns the form in which the operations of given modules run in given chunks. If several settings name an
 /// operation, the last one counts. The step stays whole if all settings say one chunk. `options` decide on slices, as
 /// in slices_pay, and name vertices to keep whole. The error is the position of the first setting that names no
-/// operation. Deterministic. O(V * (settings + kept vertices)), and at most two trials.
+/// operation. Deterministic. O(V * settings + kept vertices), and at most two trials.
 template <dependence_graph G, op_model<G> M, chunk_model_source<G> C, part_cost_model<G> P>
     requires dataflow_graph<G>
 [[nodiscard]] expected<step_form<vertex_t<G>>, std::size_t> form_in_chunks(
@@ -106,15 +105,15 @@ template <dependence_graph G, op_model<G> M, chunk_model_source<G> C, part_cost_
     if (!named) return unexpected(named.error());
     step_form<vertex_t<G>> form{*std::move(named), std::move(settings), false};
     if (!options.kept.empty()) {
-        std::vector<vertex_t<G>> vertices, kept;
-        for (vertex_t<G> v : g.vertices()) vertices.push_back(v);
+        std::vector<std::size_t> indices;  // by position
+        for (vertex_t<G> v : g.vertices()) indices.push_back(g.index(v));
+        std::vector<char> kept(g.index_bound(), false);
         for (std::uint32_t p : options.kept) {
-            STRETTO_ASSERT(p < vertices.size(), "a vertex to keep whole is named by a position beyond the last");
-            kept.push_back(vertices[p]);
+            STRETTO_ASSERT(p < indices.size(), "a vertex to keep whole is named by a position beyond the last");
+            kept[indices[p]] = true;
         }
         for (chunk_region<vertex_t<G>>& r : form.regions)
-            std::erase_if(r.candidates,
-                          [&](vertex_t<G> v) { return std::find(kept.begin(), kept.end(), v) != kept.end(); });
+            std::erase_if(r.candidates, [&](vertex_t<G> v) { return kept[g.index(v)] != 0; });
         std::erase_if(form.regions, [](const auto& r) { return r.candidates.empty(); });
     }
     if (!form.is_whole())
