@@ -48,6 +48,19 @@ TEST_CASE("zeros are zeros until somebody writes into them") {
     CHECK_FALSE(h.is_zero(zeros));
 }
 
+TEST_CASE("zeros are written through whatever shares their storage") {
+    for (const does view : {does::pieces, does::slot}) {
+        routed_program p;
+        routed_value* x = p.tensor(p.add(does::input, {}), {2});
+        routed_value* zeros = p.tensor(p.add(does::blank_like, {x}), {2});
+        routed_value* one = p.tensor(p.add(view, {zeros}, 1), {});
+        const history h(routed_view{&p}, {});
+        CHECK(h.is_zero(zeros));
+        p.tensor(p.add(does::accumulate, {one, x}), {});
+        CHECK_FALSE(h.is_zero(zeros));
+    }
+}
+
 TEST_CASE("what an operation in place only reads stays as it is") {
     routed_program p;
     routed_value* x = p.tensor(p.add(does::input, {}), {8});
@@ -95,4 +108,18 @@ TEST_CASE("a value and what it is a view of have one reader or more") {
     CHECK(h.has_one_reader(same));
     p.tensor(p.add(does::ramp, {x}), {8});
     CHECK_FALSE(h.has_one_reader(same));
+}
+
+TEST_CASE("readers of a buffer read what was written into it in place, and of a value its entries") {
+    for (const does shares : {does::accumulate, does::slot, does::pieces}) {
+        routed_program p;
+        routed_value* x = p.tensor(p.add(does::input, {}), {2});
+        std::vector<routed_value*> reads = {x};
+        if (shares == does::accumulate) reads.push_back(p.tensor(p.add(does::input, {}), {2}));
+        routed_value* same = p.tensor(p.add(shares, reads, 1), {});
+        const history h(routed_view{&p}, {});
+        CHECK(h.has_one_reader(same));
+        p.tensor(p.add(does::ramp, {x}), {2});
+        CHECK_FALSE(h.has_one_reader(same));
+    }
 }

@@ -97,14 +97,17 @@ public:
         return r.as<chunk_rules::iota>() != nullptr && r.as<chunk_rules::iota>()->from_0_by_1;
     }
 
-    /// Returns whether x has at most one reader, and so has every value of which x is a view.
+    /// Returns whether x has at most one reader, and so has every value whose storage x may share: those of which it is
+    /// a view or a member, and the buffers that were written in place to make it.
     [[nodiscard]] bool has_one_reader(value_type x) const {
         do {
             std::size_t readers = 0;
             for ([[maybe_unused]] vertex_type reader : view_.consumers(x)) ++readers;
             if (readers > 1) return false;
-        } while (step(x, arranges(made_by(x))));
-        return true;
+            const std::size_t from = shares_storage(made_by(x));
+            if (from == chunk_rules::any_rule::every_operand) return false;
+            if (!step(x, from)) return true;
+        } while (true);
     }
 
     /// Returns the key of the value from which x, a count or a tensor of counts, was read: see chunk_call::counts. At
@@ -163,6 +166,7 @@ private:
     using walk::is_written;
     using walk::made_by;
     using walk::place;
+    using walk::shares_storage;
     using walk::step;
     using walk::view_;
 

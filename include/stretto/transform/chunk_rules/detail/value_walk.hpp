@@ -2,7 +2,7 @@
 // questions with them. The steps follow the rules of the producers, so nothing here depends on names of operators.
 //
 // A fact about a value is lost when an operation writes into it in place, so every walk also looks for such writes, at
-// the value itself and at the views of it that are made by kinds that `arranges` lists, or by select.
+// the value itself and at everything that may share its storage (`shares_storage`).
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_DETAIL_VALUE_WALK_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_DETAIL_VALUE_WALK_HPP
 
@@ -16,6 +16,7 @@
 #include "stretto/transform/chunk_rules/any_rule.hpp"
 #include "stretto/transform/chunk_rules/elementwise.hpp"
 #include "stretto/transform/chunk_rules/factories.hpp"
+#include "stretto/transform/chunk_rules/joining.hpp"
 #include "stretto/transform/chunk_rules/layout.hpp"
 
 namespace stretto::chunk_rules::detail {
@@ -109,6 +110,15 @@ public:
     }
 
     /// Replaces x by the earliest value that has the same elements in the same order. Returns false if something writes
+    /// Returns the operand whose storage a result may share: the one that is written in place, or of which the result
+    /// is a view or a member. Returns no_operand if there is none, and every_operand if it may be any of them.
+    [[nodiscard]] static std::size_t shares_storage(const any_rule& r) {
+        if (r.writes_in_place()) return r.writes();
+        if (r.as<component>() != nullptr) return 0;
+        const std::size_t k = arranges(r);
+        return k != no_operand ? k : operand_of<select, unbind, split, regroup_last>(r);
+    }
+
     /// in place into a value on the way, or if such a value is not a single tensor.
     [[nodiscard]] bool copied_from(value_type& x) const {
         do {
@@ -118,6 +128,13 @@ public:
     }
 
     /// Returns whether v, whose rule is `r`, may write x in place.
+    /// Returns whether x is operand k of v.
+    [[nodiscard]] bool is_operand(vertex_type v, std::size_t k, value_type x) const {
+        if (k == no_operand) return false;
+        for (value_type y : view_.operands(v))
+            if (k-- == 0) return y == x;
+        return false;
+    }
     [[nodiscard]] bool may_write(vertex_type v, const any_rule& r, value_type x) const {
         if (!r.writes_in_place()) return false;
         if (r.writes() == any_rule::every_operand) return true;
@@ -133,7 +150,7 @@ public:
         for (vertex_type reader : view_.consumers(x)) {
             const any_rule r = dialect_.rule(reader);
             if (may_write(reader, r, x)) return true;
-            if (arranges(r) == no_operand && operand_of<select>(r) == no_operand) continue;
+            if (r.writes_in_place() || !is_operand(reader, shares_storage(r), x)) continue;
             for (value_type y : view_.results(reader))
                 if (is_written(y)) return true;
         }
