@@ -6,6 +6,7 @@
 #include <set>
 #include <vector>
 
+#include "stretto/transform/chunk_rules/rule_chunk_model.hpp"
 #include "support/routed_ir.hpp"
 
 using namespace stretto;
@@ -59,6 +60,30 @@ TEST_CASE("zeros are written through whatever shares their storage") {
         p.tensor(p.add(does::accumulate, {one, x}), {});
         CHECK_FALSE(h.is_zero(zeros));
     }
+}
+
+namespace {
+
+/// A dialect in which zeros are written into what is there.
+struct clearing_dialect : routed_dialect {
+    chunk_rules::any_rule rule(routed_op* o) const {
+        const chunk_rules::any_rule r = routed_dialect::rule(o);
+        return o->what == does::blank_like ? r.in_place(0) : r;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("a buffer that was set to zero may be written under its old name") {
+    routed_program p;
+    routed_value* x = p.tensor(p.add(does::input, {}), {8});
+    routed_value* zeros = p.tensor(p.add(does::blank_like, {x}), {8});
+    CHECK_FALSE(value_history<routed_view, clearing_dialect>(routed_view{&p}, {}).is_zero(zeros));
+    row_orders orders;
+    using cleared = rule_chunk_model<routed_view, clearing_dialect>;
+    using filled = rule_chunk_model<routed_view, routed_dialect>;
+    CHECK_FALSE(cleared(routed_view{&p}, {}, orders).makes_zeros(zeros->by));
+    CHECK(filled(routed_view{&p}, {}, orders).makes_zeros(zeros->by));
 }
 
 TEST_CASE("what an operation in place only reads stays as it is") {

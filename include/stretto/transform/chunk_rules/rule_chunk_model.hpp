@@ -195,9 +195,11 @@ public:
         return verdict;
     }
 
-    /// Returns whether v is a fill of any kind whose elements are known to be zero. O(members of its rule).
+    /// Returns whether v fills fresh memory, not a buffer in place, with elements that are known to be zero. O(members
+    /// of its rule).
     [[nodiscard]] bool makes_zeros(vertex_type v) const {
         const chunk_rules::any_rule rule = dialect_.rule(v);
+        if (rule.writes_in_place()) return false;
         if (const auto* made = rule.as<chunk_rules::fill>()) return made->zero;
         if (const auto* made = rule.as<chunk_rules::fill_beside>()) return made->zero;
         const auto* made = rule.as<chunk_rules::fill_like>();

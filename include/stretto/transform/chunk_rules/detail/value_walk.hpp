@@ -56,7 +56,8 @@ public:
         const bool zero = (r.as<fill>() != nullptr && r.as<fill>()->zero) ||
                           (r.as<fill_beside>() != nullptr && r.as<fill_beside>()->zero) ||
                           (r.as<fill_like>() != nullptr && r.as<fill_like>()->zero);
-        if (!zero) return false;
+        // A buffer that is set to zero in place may be written under its old name.
+        if (!zero || r.writes_in_place()) return false;
         do {
             if (is_written(x)) return false;
         } while (step(x, arranges(made_by(x))));
@@ -109,7 +110,6 @@ public:
                                                 unsqueeze, squeeze, slice>(r);
     }
 
-    /// Replaces x by the earliest value that has the same elements in the same order. Returns false if something writes
     /// Returns the operand whose storage a result may share: the one that is written in place, or of which the result
     /// is a view or a member. Returns no_operand if there is none, and every_operand if it may be any of them.
     [[nodiscard]] static std::size_t shares_storage(const any_rule& r) {
@@ -119,6 +119,7 @@ public:
         return k != no_operand ? k : operand_of<select, unbind, split, regroup_last>(r);
     }
 
+    /// Replaces x by the earliest value that has the same elements in the same order. Returns false if something writes
     /// in place into a value on the way, or if such a value is not a single tensor.
     [[nodiscard]] bool copied_from(value_type& x) const {
         do {
@@ -127,7 +128,6 @@ public:
         return true;
     }
 
-    /// Returns whether v, whose rule is `r`, may write x in place.
     /// Returns whether x is operand k of v.
     [[nodiscard]] bool is_operand(vertex_type v, std::size_t k, value_type x) const {
         if (k == no_operand) return false;
@@ -135,6 +135,7 @@ public:
             if (k-- == 0) return y == x;
         return false;
     }
+    /// Returns whether v, whose rule is `r`, may write x in place.
     [[nodiscard]] bool may_write(vertex_type v, const any_rule& r, value_type x) const {
         if (!r.writes_in_place()) return false;
         if (r.writes() == any_rule::every_operand) return true;
