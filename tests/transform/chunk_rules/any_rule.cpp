@@ -89,6 +89,15 @@ TEST_CASE("numbers of rows are not moved in place") {
     CHECK_FALSE(c.tensor({8}, sliced(0, 2)).makes({8}).refuses(any_rule(plus).in_place()).empty());
 }
 
+TEST_CASE("nothing but shares is added to what all chunks share") {
+    rule_call c;
+    const any_rule with_constants = any_rule(arithmetic{.has_constants = true}).in_place();
+    CHECK_FALSE(c.tensor({3}).tensor({3}, addend).makes({3}).refuses(with_constants).empty());
+    const any_rule plus = any_rule(arithmetic{.scaled = true}).in_place();
+    CHECK(c.tensor({3}).tensor({3}, addend).number().makes({3}).gives(plus) == whole);
+    CHECK_FALSE(c.tensor({3}).tensor({3}, addend).number(addend).makes({3}).refuses(plus).empty());
+}
+
 namespace {
 
 /// A kind of an author's own, one that names operands and one that does not say.

@@ -185,9 +185,14 @@ private:
     /// name. The kind is asked as if the buffer were a sum over chunks. It accepts this only if what each chunk adds
     /// sums up over the chunks to what the whole operation adds.
     [[nodiscard]] bool adds_shares(const chunk_call& c) const {
-        if (const arithmetic* computes = as<arithmetic>())
-            return computes->what == arithmetic::op::add && computes->left.operand == writes_ &&
-                   c.is_tensor(computes->right.operand) && is_addend(c.state(computes->right.operand));
+        if (const arithmetic* computes = as<arithmetic>()) {
+            // Every chunk would add a constant again, and a factor that differs by chunk is not that of the whole.
+            for (std::size_t k = 0; k < c.operands.size(); ++k)
+                if (k != computes->right.operand && !is_whole(c.state(k))) return false;
+            return computes->what == arithmetic::op::add && !computes->has_constants &&
+                   computes->left.operand == writes_ && c.is_tensor(computes->right.operand) &&
+                   is_addend(c.state(computes->right.operand));
+        }
         if (!kind_->accumulates(kept_)) return false;
         std::vector<chunk_state> states(c.states.begin(), c.states.end());
         states[c.operands[writes_].first] = a_sum;
