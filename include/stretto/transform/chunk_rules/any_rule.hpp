@@ -206,6 +206,7 @@ private:
     /// one after another, and after the last of them the buffer holds what the whole operation would have left there.
     /// The verdict then says that the clones form a chain.
     [[nodiscard]] chunk_verdict verdict_in_place(const chunk_call& c) const {
+        if (writes_ == every_operand) return c.refuse("may write in place into any of its operands");
         if (!c.is_tensor(writes_) || c.results.empty()) return c.refuse("writes what is no tensor");
         const arithmetic* computes = as<arithmetic>();
         const chunk_state before = c.state(writes_);
