@@ -67,6 +67,12 @@ TEST_CASE("numbers of rows go through arithmetic that moves all of them alike") 
           "op an operand has parts that are in no known relation to it");
 }
 
+TEST_CASE("a copy of what is no sum is none, although a sum gives its shape") {
+    rule_call c;
+    CHECK_FALSE(c.tensor({8}).tensor({8}, addend).makes({8}).gives(copy{}) == addend);
+    CHECK_FALSE(c.tensor({8}).tensor({8}, addend).makes({8}).gives(cast{}) == addend);
+}
+
 TEST_CASE("rows may be overwritten by rows in the same order") {
     rule_call c;
     CHECK(c.tensor({8}, sliced(0)).tensor({8}, sliced(0)).makes({8}).gives(copy_into{}) == sliced(0));

@@ -223,7 +223,8 @@ inline chunk_verdict computed(const chunk_call& c, const terms& t) {
 /// Returns the verdict on an operation whose result has the elements of operand x, and therefore its state. Other
 /// operands, such as one that only gives a shape or a device, must be cut like the result or be broadcast.
 inline chunk_verdict copied(const chunk_call& c, std::size_t x, passes_sums sums) {
-    if (c.is_tensor(x) && has_sum(c)) return sums_computed(c, {.sums = sums, .left = rule_number::of_operand(x)});
+    if (c.is_tensor(x) && is_addend(c.state(x)))
+        return sums_computed(c, {.sums = sums, .left = rule_number::of_operand(x)});
     chunk_verdict v;
     chunk_state rows;
     if (!rows_side_by_side(c, c.result_types[0].shape.size(), rows, v)) return v;
