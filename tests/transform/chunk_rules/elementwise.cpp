@@ -73,6 +73,12 @@ TEST_CASE("a copy of what is no sum is none, although a sum gives its shape") {
     CHECK_FALSE(c.tensor({8}).tensor({8}, addend).makes({8}).gives(cast{}) == addend);
 }
 
+TEST_CASE("a number of the chunk is a summand, but no factor of one") {
+    rule_call c;
+    CHECK(c.tensor({3}, addend).number(addend).makes({3}).gives(arithmetic{}) == addend);
+    CHECK_FALSE(c.tensor({3}, addend).tensor({3}, addend).number(addend).makes({3}).refuses(arithmetic{}).empty());
+}
+
 TEST_CASE("rows may be overwritten by rows in the same order") {
     rule_call c;
     CHECK(c.tensor({8}, sliced(0)).tensor({8}, sliced(0)).makes({8}).gives(copy_into{}) == sliced(0));

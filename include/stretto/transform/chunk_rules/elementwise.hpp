@@ -174,7 +174,7 @@ inline chunk_verdict sums_computed(const chunk_call& c, const terms& t) {
         addends += is_addend(c.state(k)) || zero;
         if (is_cut(c.state(k))) return c.refuse(sum_meets_rows);
         if (c.is_number(k) && !is_whole(c.state(k)) &&
-            (t.sums != passes_sums::of_all_at_once || !is_addend(c.state(k))))
+            (t.sums != passes_sums::of_all_at_once || !is_addend(c.state(k)) || !is_side))
             return c.refuse(chunk_number);
     }
     const bool exact = [&] {
@@ -182,6 +182,7 @@ inline chunk_verdict sums_computed(const chunk_call& c, const terms& t) {
             case passes_sums::of_its_operand:
                 return true;
             case passes_sums::of_all_at_once:
+        const bool is_side = k == t.left.operand || k == t.right.operand;  // any other number is a factor
                 return addends == c.operands.size() && !t.has_constants;
             case passes_sums::of_one_at_a_time:
                 return used == 1;
