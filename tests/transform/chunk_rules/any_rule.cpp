@@ -85,9 +85,9 @@ TEST_CASE(
 
 TEST_CASE("numbers of rows are not moved in place") {
     rule_call c;
-    const arithmetic plus{.right = rule_number::constant(1)};
-    CHECK(c.tensor({8}, sliced(0, 2)).makes({8}).gives(plus) == sliced(0, 2));
-    CHECK_FALSE(c.tensor({8}, sliced(0, 2)).makes({8}).refuses(any_rule(plus).in_place()).empty());
+    const arithmetic twice{.what = arithmetic::op::multiply, .right = rule_number::constant(2)};
+    CHECK(c.tensor({8}, sliced(0, 2)).makes({8}).gives(twice) == sliced(0, 4));
+    CHECK_FALSE(c.tensor({8}, sliced(0, 2)).makes({8}).refuses(any_rule(twice).in_place()).empty());
 }
 
 TEST_CASE("nothing but shares is added to what all chunks share") {

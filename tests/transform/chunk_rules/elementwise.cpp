@@ -57,7 +57,7 @@ TEST_CASE("numbers of rows go through arithmetic that moves all of them alike") 
     const auto rows = [&](const arithmetic& a) {
         return c.tensor({8}, sliced(0, 2), element_type::i64).makes({8}, element_type::i64).gives(a).positions;
     };
-    CHECK(rows(with_constant(arithmetic::op::add, 5)) == 2);
+    CHECK(rows(with_constant(arithmetic::op::add, 0)) == 2);
     CHECK(rows(with_constant(arithmetic::op::multiply, 3)) == 6);
     CHECK(rows(with_constant(arithmetic::op::floor_divide, 2)) == 1);
     CHECK(rows(with_constant(arithmetic::op::remainder, 2)) == 0);
@@ -65,6 +65,43 @@ TEST_CASE("numbers of rows go through arithmetic that moves all of them alike") 
     CHECK_FALSE(c.tensor({8}, sliced(0, 2)).makes({8}).refuses(elementwise{}).empty());
     CHECK(c.tensor({8}, opaque_rows).makes({8}).refuses(elementwise{}) ==
           "op an operand has parts that are in no known relation to it");
+}
+
+TEST_CASE("numbers of rows are not moved to rows of another chunk") {
+    rule_call c;
+    using op = arithmetic::op;
+    const auto rows = [&](op what, chunk_state left, chunk_state right) {
+        c.tensor({8}, left, element_type::i64).tensor({8}, right, element_type::i64).makes({8}, element_type::i64);
+        return c.gives(arithmetic{what});
+    };
+    CHECK(rows(op::add, sliced(0, 2), sliced(0, 1)) == sliced(0, 3));
+    CHECK(rows(op::subtract, sliced(0, 2), sliced(0, 2)) == sliced(0));
+    for (const chunk_state& other : {sliced(0, 1), sliced(0)})
+        CHECK(rows(op::subtract, sliced(0, 2), other).what == chunk_kind::unset);
+    CHECK(rows(op::add, sliced(0, 2), sliced(0)).what == chunk_kind::unset);
+    CHECK(rows(op::add, sliced(0), sliced(0, 2)).what == chunk_kind::unset);
+    CHECK(rows(op::subtract, sliced(0), sliced(0, 2)).what == chunk_kind::unset);
+    for (const arithmetic& a :
+         {with_constant(op::add, 1), with_constant(op::subtract, 1), with_constant(op::multiply, -1)})
+        CHECK_FALSE(c.tensor({8}, sliced(0, 2), element_type::i64).makes({8}, element_type::i64).refuses(a).empty());
+    CHECK(c.tensor({8}, sliced(0, 2), element_type::i64)
+              .makes({8}, element_type::i64)
+              .gives(with_constant(op::subtract, 0)) == sliced(0, 2));
+}
+
+TEST_CASE("a constant is not divided by numbers of rows") {
+    rule_call c;
+    for (arithmetic::op what : {arithmetic::op::floor_divide, arithmetic::op::remainder}) {
+        const arithmetic a{.what = what, .left = rule_number::constant(8), .right = rule_number::of_operand(0)};
+        CHECK_FALSE(c.tensor({8}, sliced(0, 2), element_type::i64).makes({8}, element_type::i64).refuses(a).empty());
+    }
+}
+
+TEST_CASE("amounts by which numbers of rows are shifted do not overflow") {
+    rule_call c;
+    const std::int64_t most = INT64_MAX;
+    CHECK_FALSE(c.tensor({8}, sliced(0, most)).makes({8}).refuses(with_constant(arithmetic::op::multiply, 2)).empty());
+    CHECK_FALSE(c.tensor({8}, sliced(0, most)).tensor({8}, sliced(0, 1)).makes({8}).refuses(arithmetic{}).empty());
 }
 
 TEST_CASE("a copy of what is no sum is none, although a sum gives its shape") {

@@ -4,7 +4,10 @@
 // cases. First, an operand may be a sum over chunks. What f yields for a part then says something about what f yields
 // for the sum only if f is linear in that operand, and each kind states in which sense it is linear. Second, an operand
 // may hold row numbers, which count from the first row of the chunk. Adding, multiplying or dividing changes the amount
-// by which they are shifted in each chunk; row numbers pass only if that amount is known afterwards.
+// by which they are shifted in each chunk; row numbers pass only if that amount is known afterwards and they still
+// name rows of the chunk.
+//
+// Longer than 300 lines: all kinds here share the decisions on sums over chunks and on row numbers.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_ELEMENTWISE_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_ELEMENTWISE_HPP
 
@@ -49,8 +52,10 @@ struct cast {
 
 /// Arithmetic on two operands, or on an operand and a constant. In addition to what elementwise does, a sum over chunks
 /// passes if the operation is linear in it, and row numbers stay row numbers if the amount by which they are shifted in
-/// each chunk is known afterwards. Row numbers may be added to or subtracted from integers, multiplied by a constant,
-/// and divided by a positive constant that divides the number of rows per token.
+/// each chunk is known afterwards and they cannot lead out of the chunk. Row numbers may be added to each other,
+/// multiplied by a constant that is not negative, and divided by a positive constant that divides the number of rows
+/// per token. The difference of row numbers that are shifted alike is an ordinary value. A constant other than 0, or an
+/// ordinary value, may not be added to them: x[i - 1] reads a row of the chunk before.
 struct arithmetic {
     enum class op : std::uint8_t {
         add,
@@ -123,34 +128,38 @@ inline bool row_arithmetic(const chunk_call& c, const terms& t, chunk_state& res
     for (std::size_t side = 0; side < 2; ++side) {
         if (both[side]->is_constant) constant = both[side]->value, has_constant = true;
         const std::size_t k = both[side]->operand;
-        if (!c.is_tensor(k)) continue;
-        moved[side] = c.state(k).positions;
+        if (c.is_tensor(k)) moved[side] = c.state(k).positions;
     }
     for (std::size_t k = 0; k < c.operands.size(); ++k)
         unknown =
             unknown || c.state(k).what == chunk_kind::opaque || (c.state(k).into != 0 && c.state(k).positions == 0);
     if (t.scaled && !(t.row_numbers && t.what == op::floor_divide)) return v = c.refuse(reads_row_numbers), false;
     if (unknown) {
-        if (!t.row_numbers || (t.what != op::add && t.what != op::subtract)) return v = c.refuse(reads_unknown), false;
-        if (!is_integral(c.result_types[0].element)) return v = c.refuse(reads_unknown), false;
-        if (result.what == chunk_kind::sliced) return v = c.refuse(reads_unknown), false;
+        const bool sums = t.row_numbers && (t.what == op::add || t.what == op::subtract);
+        if (!sums || !is_integral(c.result_types[0].element) || result.what == chunk_kind::sliced)
+            return v = c.refuse(reads_unknown), false;
         result.what = chunk_kind::opaque;
         return true;
     }
+    // A look-up takes row numbers of the chunk for numbers of rows in it. Sums of them stay below the number of rows
+    // that their amounts make together. Any other summand but 0 could lead to rows of another chunk.
+    const bool zero = t.right.is_constant && t.right.value == 0;
     if (t.row_numbers) switch (t.what) {
             case op::add:
-                result.positions = moved[0] + moved[1];
+                if (moved[0] == 0 || (moved[1] == 0 && !zero)) break;
+                if (__builtin_add_overflow(moved[0], moved[1], &result.positions)) break;
                 return true;
             case op::subtract:
+                if (moved[0] == 0 || (moved[1] != moved[0] && !zero)) break;
                 result.positions = moved[0] - moved[1];
                 return true;
             case op::multiply:
-                if (!has_constant) break;
-                result.positions = (moved[0] + moved[1]) * constant;
+                if (!has_constant || constant < 0) break;  // a constant shifts nothing, so only one side does
+                if (__builtin_mul_overflow(moved[0] + moved[1], constant, &result.positions)) break;
                 return true;
             case op::floor_divide:
             case op::remainder:
-                if (!has_constant || constant <= 0 || moved[0] % constant != 0) break;
+                if (!t.right.is_constant || constant <= 0 || moved[0] % constant != 0) break;
                 result.positions = t.what == op::floor_divide ? moved[0] / constant : 0;
                 return true;
             case op::divide:
@@ -173,6 +182,7 @@ inline chunk_verdict sums_computed(const chunk_call& c, const terms& t) {
                           c.shape(k).size() <= c.result_types[0].shape.size() && c.all_zero(k);
         addends += is_addend(c.state(k)) || zero;
         if (is_cut(c.state(k))) return c.refuse(sum_meets_rows);
+        const bool is_side = k == t.left.operand || k == t.right.operand;  // any other number is a factor
         if (c.is_number(k) && !is_whole(c.state(k)) &&
             (t.sums != passes_sums::of_all_at_once || !is_addend(c.state(k)) || !is_side))
             return c.refuse(chunk_number);
@@ -182,7 +192,6 @@ inline chunk_verdict sums_computed(const chunk_call& c, const terms& t) {
             case passes_sums::of_its_operand:
                 return true;
             case passes_sums::of_all_at_once:
-        const bool is_side = k == t.left.operand || k == t.right.operand;  // any other number is a factor
                 return addends == c.operands.size() && !t.has_constants;
             case passes_sums::of_one_at_a_time:
                 return used == 1;
