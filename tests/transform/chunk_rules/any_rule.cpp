@@ -90,6 +90,16 @@ TEST_CASE("numbers of rows are not moved in place") {
     CHECK_FALSE(c.tensor({8}, sliced(0, 2)).makes({8}).refuses(any_rule(twice).in_place()).empty());
 }
 
+TEST_CASE("what is written in place becomes row numbers only if nothing else reads it") {
+    rule_call c;
+    const any_rule writes = any_rule(doubles_rows{}).in_place();
+    CHECK(c.tensor({8}, sliced(0, 14)).makes({8}).gives(writes) == sliced(0, 14));
+    CHECK(c.tensor({8}, sliced(0)).makes({8}).refuses(writes) ==
+          "op writes other row numbers than the ones that other readers of the buffer rely on");
+    c.history.read_here_only = [](const void*, std::size_t) { return true; };
+    CHECK(c.tensor({8}, sliced(0)).makes({8}).gives(writes) == sliced(0, 14));
+}
+
 TEST_CASE("nothing but shares is added to what all chunks share") {
     rule_call c;
     const any_rule with_constants = any_rule(arithmetic{.has_constants = true}).in_place();

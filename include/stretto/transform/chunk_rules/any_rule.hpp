@@ -218,11 +218,16 @@ private:
             }
             return c.refuse("writes rows of one chunk into a value that all chunks share");
         }
-        // The buffer had a state before, which its other readers rely on. It must have the same one afterwards.
+        // The buffer had a state before, which its other readers rely on. It must have the same one afterwards, and
+        // hold row numbers only if it held the same kind of them before.
         const chunk_verdict v = computes != nullptr ? computes->verdict_in_place(c) : kind_->judge(kept_, c);
         if (!v.possible) return v;
         const chunk_state after = c.results[0];
-        if (after.what == before.what && after.dim == before.dim && after.order == before.order) return v;
+        if (after.what == before.what && after.dim == before.dim && after.order == before.order) {
+            if ((after.positions == before.positions && after.into == before.into) || c.read_here_only(writes_))
+                return v;
+            return c.refuse("writes other row numbers than the ones that other readers of the buffer rely on");
+        }
         // If the rows were all equal, they have a definite order after this write. Other readers would still take them
         // for equal, so this operation must be the only reader.
         const bool orderly = after.what == chunk_kind::permuted || after.what == chunk_kind::sliced;
