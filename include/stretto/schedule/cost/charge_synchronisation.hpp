@@ -32,8 +32,8 @@ struct charge_synchronisation : M {
     [[nodiscard]] nanoseconds duration(const V& v) const {
         nanoseconds own;
         if constexpr (detail::has_duration<M, V>) own = M::duration(v);
-        // Task graphs and captures refuse durations that are negative or INT64_MAX. So a sum that is too large saturates,
-        // and a negative duration stays as it is: the charge must not hide either.
+        // Task graphs and captures refuse durations that are negative or INT64_MAX. So a sum that is too large
+        // saturates, and a negative duration stays as it is: the charge must not hide either.
         if (own.count >= 0 && charges(v)) own.count = std::min(own.count, INT64_MAX - charge.count) + charge.count;
         return own;
     }
