@@ -279,10 +279,7 @@ private:
         const chunk_arguments own =
             spelt ? model_.local_arguments(v, part.tokens, part.rows, part.operands, part.results, store)
                   : chunk_arguments{};
-        if (open_) {
-            open_->name_extents(v, part, store.extents(), n, number_maker());
-            open_->require_even(v, part, number_maker());
-        }
+        if (open_) open_->name_extents(v, part, store.extents(), n, number_maker());
         for (std::size_t k = 0; k < step_->field_count(v); ++k) {
             const json_field f = step_->field(v, k);
             std::string text;

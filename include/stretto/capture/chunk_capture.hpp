@@ -57,11 +57,10 @@ struct chunked_capture {
 /// `tokens` come; the rows of every region must add up to its value. Otherwise they are numbers. Equal chunks
 /// (equal_chunks) stay equal for other values: of s tokens, chunk c of k has (s + k - 1 - c)//k rows. Of other sizes
 /// all are fixed except the last, which has the rest. Arguments refer to numbers that are computed from an input. The
-/// assumptions are written down as guards: no chunk is empty, an exchange in equal shares remains possible, and the
-/// symbol has its recorded value if an extent that has to be cut does not follow it. So concretise_capture with the
-/// values of all symbols gives the same result as for the step with numbers, and with other values a step in chunks for
-/// those, or fails on a guard. It is assumed that the states of values do not depend on the number of tokens, as
-/// aten_chunk_model says; a plan is verified for one number.
+/// assumptions are written down as guards: no chunk is empty, and the symbol has its recorded value if an extent that
+/// has to be cut does not follow it. So concretise_capture with the values of all symbols gives the same result as for
+/// the step with numbers, and with other values a step in chunks for those, or fails on a guard. It is assumed that the
+/// states of values do not depend on the number of tokens, as aten_chunk_model says; a plan is verified for one number.
 [[nodiscard]] inline expected<chunked_capture, diagnostic> chunk_capture(
     const capture& step, const capture_tensors& tensors, std::span<const capture_chunk_region> regions,
     std::span<const capture_token_dimension> tokens, chunk_options options = {}, std::string_view symbol = {}) {

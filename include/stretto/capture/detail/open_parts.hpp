@@ -179,22 +179,6 @@ public:
         return n.node ? text : std::to_string(n.value);
     }
 
-    /// Adds a guard for an exchange without split sizes: its rows of the part must be a multiple of the number of
-    /// ranks, because every rank gets the same number.
-    void require_even(node_id v, const chunk_part& part, const maker& make) {
-        if (step_->kind(v) != op_kind::start || step_->collective(v) != collective_kind::all_to_all) return;
-        if (part.chunks == 1 || part.results.size() != 1 || part.results[0].dim != 0) return;
-        const std::span<const tensor_argument> args = tensors_->arguments(v);
-        // With split sizes, the ranks agree on any number of rows.
-        if (args.size() > 2 && !(args[1].items.empty() && args[2].items.empty())) return;
-        const std::int64_t ranks = step_->groups()[step_->group(v)].size;
-        const auto times = tokens_.multiple(tensors_->symbolic_extent(v, 0, 0));
-        if (!times || *times % ranks == 0) return;
-        const open_sizes& sizes = regions_[part.region];
-        tokens_.require_multiple(tokens_.product(tokens_.rows(sizes, part.chunk, make), *times, make), ranks,
-                                 sizes.text(tokens_.symbol(), part.chunk, *times), make);
-    }
-
 private:
     open_parts(const capture& step, const capture_tensors& tensors, open_tokens tokens)
         : step_(&step), tensors_(&tensors), tokens_(std::move(tokens)) {}

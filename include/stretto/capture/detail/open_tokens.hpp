@@ -154,12 +154,6 @@ public:
             require("eq", tokens(make), value_,
                     symbol_ + " == " + std::to_string(value_) + ": the extents of " + std::string(because), make);
     }
-    /// Adds a guard that an extent, which is written as `text`, is a multiple of `of`.
-    void require_multiple(number extent, std::int64_t of, const std::string& text, const maker& make) {
-        if (!extent.node) return;
-        const number rest = with(extent.value % of, "mod", extent, of, make);
-        require("eq", rest, 0, "(" + text + ") % " + std::to_string(of) + " == 0: an exchange in equal shares", make);
-    }
 
 private:
     /// Adds a guard that n compares so with `other`. Its message is `text`.
