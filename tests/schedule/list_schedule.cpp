@@ -242,6 +242,29 @@ TEST_CASE("the brief search of large steps: legal, within the limit, no worse th
     });
 }
 
+TEST_CASE("what ids groups have does not matter, only their order") {
+    stretto_check("renumbered groups", 1000, [](bool contended) {
+        const support::scheduling_case problem = *support::scheduling_cases(40);
+        const toy_program p = problem.program();
+        const task_graph g = support::graph_of(p);
+        toy_program apart = p;
+        apart.groups = group_limit;
+        const group_id last = std::max(1u, p.groups) - 1;
+        for (toy_op& op : apart.ops) op.group = group_limit - 1 - 999 * (last - op.group);
+        schedule_options options{.memory_limit =
+                                     problem.limit(profile_memory(g, support::program_order(g.size())).peak)};
+        if (contended) options.under = {3, 2};
+        const auto one = list_schedule(g, options), other = list_schedule(support::graph_of(apart), options);
+        RC_ASSERT(one.has_value() && other.has_value());
+        RC_ASSERT(one->order() == other->order());
+        RC_ASSERT(one->makespan() == other->makespan());
+        const lower_bound a = one->bound(), b = other->bound();
+        RC_ASSERT(a.value == b.value);
+        RC_ASSERT(a.kind == b.kind);
+        RC_ASSERT(b.machine == (a.machine == 0 ? 0 : group_limit - 999 * (last + 1 - a.machine)));
+    });
+}
+
 TEST_CASE("the front of schedules: each what list_schedule finds within its peak, or better") {
     stretto_check("front", 1500, [](std::uint8_t effort) {
         const support::scheduling_case problem = *support::scheduling_cases(40);

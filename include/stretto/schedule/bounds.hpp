@@ -78,7 +78,7 @@ template <class = void>
     const machine_jobs jobs = jobs_of_machines(c, w);
     lower_bound best;
     auto consider = [&](std::int64_t value, bound_kind kind, std::uint32_t machine) {
-        if (value > best.value.count) best = {{value}, kind, machine};
+        if (value > best.value.count) best = {{value}, kind, machine == 0 ? 0 : 1 + c.groups[machine - 1]};
     };
     for (std::uint32_t m = 0; m < c.machines; ++m) consider(jobs.load[m], bound_kind::load, m);
     consider(lengths.critical, bound_kind::critical_path, 0);

@@ -38,16 +38,21 @@ namespace detail {
 template <class = void>
 class contended_lane {
 public:
-    contended_lane(std::size_t channels, contention c) : transfers_(channels), c_(c) {}
+    contended_lane(std::size_t channels, contention c) : place_(channels, unused), c_(c) {}
 
     /// Adds a transfer. Precondition: it begins no earlier than the previous transfer on its channel ends.
     void add_transfer(std::size_t on, std::int64_t begin, std::int64_t end) {
-        transfers_[on].intervals.push_back({begin, end});
+        if (place_[on] == unused) {
+            place_[on] = transfers_.size();
+            transfers_.emplace_back();
+        }
+        transfers_[place_[on]].intervals.push_back({begin, end});
     }
     /// Returns the end of a kernel of duration `work` that begins at `t`. Time is divided into stretches, each of which
     /// lasts until the latest end of the transfers in flight. In a stretch of L ns, the kernel does floor(L/c) of its
     /// work. If no more than that is left, it ends after c times what is left, rounded up. Between stretches it runs at
-    /// full speed. O(channels) for each call and for each stretch. Precondition: t never decreases from call to call.
+    /// full speed. O(channels in use) for each call and for each stretch. Precondition: t never decreases from call to
+    /// call.
     std::int64_t end_of(std::int64_t t, std::int64_t work) {
         for (channel& ch : transfers_) {
             while (ch.next < ch.intervals.size() && ch.intervals[ch.next].end <= t) ++ch.next;
@@ -89,6 +94,9 @@ private:
         std::size_t next = 0;   // the first transfer that ends after the lane's current time
         std::size_t ahead = 0;  // the first transfer that ends after the current time of the queried kernel
     };
+    static constexpr std::size_t unused = SIZE_MAX;
+
+    std::vector<std::size_t> place_;  // by channel: its place in transfers_, or unused if it has not transferred yet
     std::vector<channel> transfers_;
     contention c_;
 };
@@ -110,8 +118,8 @@ template <class = void>
 /// Executes `order` by the exact clock under contention. It is simulate(g, order), except that kernels run slower while
 /// a channel transfers, which is from the beginning to the end of any start that precedes them in the order. Transfers
 /// keep their durations. `compute` includes the time that contention adds, and `slowed` contains that time for each
-/// kernel. With contention 1 the result is that of simulate(g, order). O(V + channels * (kernels + stretches)).
-/// Preconditions: those of simulate, a valid contention, and times_fit.
+/// kernel. With contention 1 the result is that of simulate(g, order). O(V + groups + channels in use * (kernels +
+/// stretches)). Preconditions: those of simulate, a valid contention, and times_fit.
 template <class = void>
 [[nodiscard]] simulation simulate(const task_graph& g, std::span<const task_id> order, contention c) {
     STRETTO_ASSERT(c.valid(), "contention is a fraction of 1 or more, with numbers up to 2^20");

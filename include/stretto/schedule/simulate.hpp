@@ -101,8 +101,8 @@ template <class = void>
 
 /// Executes `order` by the exact clock. A kernel occupies the lane. A start begins when the lane has reached it and its
 /// channel is free, and the lane continues at once. A wait stalls the lane until its collective has ended. All other
-/// tasks take no time. The result consists of exact integers. O(V). Precondition: `order` has every task once and
-/// respects dependences.
+/// tasks take no time. The result consists of exact integers. O(V + groups). Precondition: `order` has every task once
+/// and respects dependences.
 template <class = void>
 [[nodiscard]] simulation simulate(const task_graph& g, std::span<const task_id> order) {
     simulation s;

@@ -57,8 +57,9 @@ TEST_CASE("views fold into what they need; what needs two nodes, or allocates, s
     CHECK(c.kind == std::vector<role>{role::compute, role::start, role::wait, role::weightless, role::weightless});
     CHECK(c.duration == std::vector<std::int64_t>{10, 30, 0, 0, 0});
     CHECK(c.allocation == std::vector<std::int64_t>{16, 32, 0, 0, 4});
-    CHECK(c.machines == 3);
-    CHECK(c.machine == std::vector<std::uint32_t>{0, 2, 3, 3, 3});
+    CHECK(c.machines == 2);
+    CHECK(c.machine == std::vector<std::uint32_t>{0, 1, 2, 2, 2});
+    CHECK(c.groups == std::vector<group_id>{1});
     CHECK(c.launch[2] == 1);
     CHECK(c.preamble == std::vector<task_id>{0, 1});
     CHECK(row(c.followers, 0) == std::vector<task_id>{3, 6});
@@ -67,6 +68,19 @@ TEST_CASE("views fold into what they need; what needs two nodes, or allocates, s
     CHECK(row(c.successors, 0) == std::vector<std::uint32_t>{3, 4});
     CHECK(detail::expand(c, std::vector<std::uint32_t>{1, 0, 4, 2, 3}) ==
           std::vector<task_id>{0, 1, 4, 2, 3, 6, 8, 5, 7});
+}
+
+TEST_CASE("only groups that launch collectives have a machine, in the order of their ids") {
+    toy_program p;
+    p.groups = group_limit;
+    for (const group_id group : {group_limit - 1, 7u, 300u, 7u})
+        p.ops.push_back({.kind = op_kind::start, .group = group, .duration = {30}, .results = {{{32}, {}}}});
+    p.ops.push_back({.duration = {10}});
+    detail::workspace w;
+    const compact_tasks c = detail::make_compact_tasks(support::graph_of(p), w);
+    CHECK(c.machines == 4);
+    CHECK(c.machine == std::vector<std::uint32_t>{3, 1, 2, 1, 0});
+    CHECK(c.groups == std::vector<group_id>{7, 300, group_limit - 1});
 }
 
 TEST_CASE("nodes in program order stand for the step itself: legal, as fast, and no more memory") {

@@ -31,14 +31,15 @@ struct compact_tasks {
     std::vector<role> kind;
     std::vector<std::int64_t> duration;       ///< nanoseconds on the lane or the channel
     std::vector<std::int64_t> allocation;     ///< bytes that the node allocates for its results
-    std::vector<std::uint32_t> machine;       ///< 0 is the lane, 1 + group is a channel, `machines` means none
+    std::vector<std::uint32_t> machine;       ///< 0 is the lane, `machines` means none, and the others are channels
     std::vector<std::uint32_t> launch;        ///< for a wait: the node of its start; otherwise no_node
     std::vector<task_id> task;                ///< the task that the node runs first
     index_lists predecessors, successors;     ///< by node: other nodes, each once
     index_lists touched;                      ///< by node: storages, in a dense numbering of the compact graph
     std::vector<std::int64_t> storage_bytes;  ///< by storage
     std::vector<std::uint32_t> storage_uses;  ///< by storage: how many nodes touch it
-    std::uint32_t machines = 1;               ///< the lane, and a channel for every group id up to the largest in use
+    std::uint32_t machines = 1;               ///< the lane, and a channel for every group that launches collectives
+    std::vector<group_id> groups;             ///< by channel, which is machine - 1: its group; ascending
 
     std::vector<task_id> preamble;  ///< inputs, and weightless tasks that depend only on these; they run first
     std::vector<task_id> epilogue;  ///< outputs; they run last, although what they read may be available earlier
@@ -47,13 +48,22 @@ struct compact_tasks {
     [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(kind.size()); }
 };
 
-/// Makes the compact graph of `g`. O(V + E) time and space; scratch memory is taken from the workspace.
+/// Makes the compact graph of `g`. Only groups that launch collectives have a machine, in the order of their ids, so
+/// that the passes, which visit all machines again and again, do not depend on how large ids are. O(V + E + groups)
+/// time and space; scratch memory is taken from the workspace.
 template <class = void>
 [[nodiscard]] inline compact_tasks make_compact_tasks(const task_graph& g, workspace& w) {
     const workspace::scope scratch(w);
     constexpr std::uint32_t in_preamble = no_node;
     compact_tasks c;
-    c.machines = static_cast<std::uint32_t>(1 + g.groups);
+    const std::span<std::uint32_t> channel = w.take(g.groups, 0u);  // by group: its machine, or 0
+    for (task_id t = 0; t < g.size(); ++t)
+        if (g.kind[t] == op_kind::start) channel[g.group[t]] = 1;
+    for (group_id group = 0; group < channel.size(); ++group) {
+        if (channel[group] == 0) continue;
+        channel[group] = c.machines++;
+        c.groups.push_back(group);
+    }
     const std::span<std::uint32_t> node_of = w.take<std::uint32_t>(g.size());
     const std::span<task_id> folded = w.take<task_id>(g.size());  // sorted by node at the end
     std::size_t folds = 0;
@@ -104,7 +114,7 @@ template <class = void>
         else if (g.launch[t] != no_task) c.kind.push_back(compact_tasks::role::wait);
         else c.kind.push_back(compact_tasks::role::weightless);
         c.machine.push_back(g.kind[t] == op_kind::compute ? 0
-                            : g.kind[t] == op_kind::start ? 1 + g.group[t]
+                            : g.kind[t] == op_kind::start ? channel[g.group[t]]
                                                           : c.machines);
     }
 

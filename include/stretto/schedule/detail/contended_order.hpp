@@ -21,7 +21,7 @@ struct order_judge {
     contention under;
 };
 
-/// Returns the makespan of an order by the clock of the judge. O(V + channels * (kernels + stretches)).
+/// Returns the makespan of an order by the clock of the judge. O(V + channels in use * (kernels + stretches)).
 template <class = void>
 [[nodiscard]] inline std::int64_t makespan_of(const compact_tasks& c, std::span<const std::uint32_t> order,
                                               const order_judge& judge, workspace& w) {
