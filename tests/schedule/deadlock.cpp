@@ -315,6 +315,12 @@ TEST_CASE("programs that are none") {
     CHECK(broken({collective(0, 7, 1)}));            // no such group
     const world stranger = {{{1}}, {{collective(0, 0, 1)}, {}}};
     CHECK(stranger.verdict().error().why == why::not_a_program);
+    // Rank 1 is not in the group of rank 0, whose own actions are valid.
+    const world neighbour = {{{0}, {1}}, {{collective(0, 0, 1)}, {collective(0, 1, 1), collective(0, 0, 1)}}};
+    REQUIRE_FALSE(neighbour.verdict());
+    CHECK(neighbour.verdict().error().why == why::not_a_program);
+    CHECK(neighbour.verdict().error().chain[0].rank == 1);
+    CHECK(neighbour.verdict().error().chain[0].action == 1);
     const world nobody = {{{0, 5}}, {{collective(0, 0, 1)}}};
     CHECK(nobody.verdict().error().why == why::not_a_program);
     const std::vector<process_group> without_ranks = {{.size = 1}};

@@ -52,7 +52,8 @@ struct deadlock_freedom {
 
 /// Judges the programs of all ranks: `programs[r]` is that of rank r. `groups[i]` is the group that actions call i; it
 /// must know its ranks. Returns a witness, or, as the error, what goes wrong. The result is deterministic. Checking
-/// that the programs are valid takes O(A P) time for A actions of all ranks and groups of up to P ranks.
+/// that the programs are valid takes O(A + M) time for A actions of all ranks, and M ranks of all groups, each counted
+/// once per group.
 ///
 /// If a device has room for the collectives of all its streams, or begins them in launch order, every execution ends in
 /// the same state. Reaching it takes O((A + L) S) time for S streams per rank and L collectives, counted once per

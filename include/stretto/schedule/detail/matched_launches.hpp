@@ -24,28 +24,33 @@ struct ranked_action {
     std::uint32_t action = no_action;
 };
 
-/// Returns the first action that is not valid: see deadlock::reason::not_a_program. O(A P) for A actions and groups of
-/// up to P ranks.
+/// Returns the first action that is not valid: see deadlock::reason::not_a_program. O(A + M) for A actions and M ranks
+/// of all groups, each counted once per group.
 template <class = void>
 [[nodiscard]] std::optional<ranked_action> first_broken_action(std::span<const rank_program> programs,
                                                                std::span<const process_group> groups) {
-    std::vector<bool> sound(groups.size());
-    for (std::size_t k = 0; k < groups.size(); ++k) {
-        sound[k] = groups[k].knows_ranks();
-        for (const rank_id r : groups[k].ranks)
-            if (r >= programs.size()) sound[k] = false;
+    // By rank: the groups that contain it, without those in which no action is valid.
+    std::vector<std::vector<group_id>> groups_of(programs.size());
+    for (group_id k = 0; k < groups.size(); ++k) {
+        bool sound = true;
+        for (const rank_id r : groups[k].ranks) sound = sound && r < programs.size();
+        if (!sound) continue;
+        for (const rank_id r : groups[k].ranks) groups_of[r].push_back(k);
     }
-    for (rank_id r = 0; r < programs.size(); ++r)
+    // By group: the last of its ranks that has been reached.
+    std::vector<std::size_t> last_member(groups.size(), programs.size());
+    for (rank_id r = 0; r < programs.size(); ++r) {
+        for (const group_id k : groups_of[r]) last_member[k] = r;
         for (std::uint32_t i = 0; i < programs[r].size(); ++i) {
             const rank_action& a = programs[r][i];
             bool good = true;
             for (const std::uint32_t earlier : a.after)
                 good = good && earlier < i && programs[r][earlier].what != rank_action::form::host_wait;
             if (a.what == rank_action::form::collective)
-                good = good && a.group < groups.size() && sound[a.group] &&
-                       groups[a.group].place_of(r) < groups[a.group].ranks.size();
+                good = good && a.group < groups.size() && last_member[a.group] == r;
             if (!good) return ranked_action{r, i};
         }
+    }
     return {};
 }
 
@@ -54,8 +59,8 @@ template <class = void>
 template <class = void>
 class matched_launches {
 public:
-    /// Matches the launches. O(A + R G) for A actions, R ranks and G groups. Precondition: the programs have no broken
-    /// action.
+    /// Matches the launches. O(A + R + G) for A actions, R ranks and G groups. Precondition: the programs have no
+    /// broken action.
     matched_launches(std::span<const rank_program> programs, std::span<const process_group> groups) {
         first_.assign(programs.size() + 1, 0);
         for (std::size_t r = 0; r < programs.size(); ++r) first_[r + 1] = first_[r] + programs[r].size();
@@ -63,8 +68,8 @@ public:
         // The launches of a group are matched by their number on each rank. `sequence` lists the collectives of each
         // group.
         std::vector<std::vector<std::uint32_t>> sequence(groups.size());
+        std::vector<std::uint32_t> next(groups.size(), 0);  // by group: the launches of this rank so far
         for (rank_id r = 0; r < programs.size(); ++r) {
-            std::vector<std::uint32_t> next(groups.size(), 0);
             for (std::uint32_t i = 0; i < programs[r].size(); ++i) {
                 const rank_action& a = programs[r][i];
                 if (a.what != rank_action::form::collective) continue;
@@ -79,6 +84,8 @@ public:
                 members.push_back({r, i});
                 collective_[first_[r] + i] = sequence[a.group][k];
             }
+            for (const rank_action& a : programs[r])
+                if (a.what == rank_action::form::collective) next[a.group] = 0;
         }
         for (std::size_t g = 0; !mismatch_ && g < groups.size(); ++g)
             for (const std::uint32_t c : sequence[g])
