@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "stretto/analysis/liveness.hpp"
@@ -309,6 +311,20 @@ TEST_CASE("a broken precondition is noticed") {
     CHECK_THROWS((void)found.storages_of({4, 2}));
     std::swap(p.ops[1], p.ops[2]);
     CHECK_THROWS((void)liveness_of(program_view{&p}, program_model{&p}));
+}
+
+TEST_CASE("a graph with a cycle is refused with the hint that topological_sort names it") {
+    toy_program p;
+    p.ops.push_back({.operands = {{1, 0}}, .results = {{{1}, {}}}});
+    p.ops.push_back({.operands = {{0, 0}}, .results = {{{1}, {}}}});
+    std::string reason;
+    try {
+        (void)liveness_of(program_view{&p}, program_model{&p});
+    } catch (const std::logic_error& e) {
+        reason = e.what();
+    }
+    CHECK(reason.find("topological_sort names it") != std::string::npos);
+    CHECK_FALSE(topological_sort(program_view{&p}).has_value());
 }
 
 TEST_CASE("archetypes suffice") {

@@ -132,7 +132,9 @@ private:
     /// The number of a value: that of its producer's first result, plus its place among the results.
     [[nodiscard]] std::uint32_t value_id(value_t<G> x) const {
         const std::uint32_t id = values_.number(x);
-        STRETTO_ASSERT(id != values_.none, "a value is no result of an operation that is in the order by then");
+        STRETTO_ASSERT(id != values_.none,
+                       "a value is no result of an operation that is in the order by then: is the order topological? "
+                       "If the graph has a cycle, topological_sort names it");
         return id;
     }
 
