@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "stretto/schedule/cost/table.hpp"
+
 using namespace stretto;
 using kind = collective_kind;
 
@@ -249,6 +251,16 @@ TEST_CASE("defects, kept: check_monotone finds where more bytes take less time")
 
     CHECK(deepest_drop(a100, kind::all_reduce, nodes2, 100 * mib, 200 * mib) > 0.05);
     CHECK(deepest_drop(h100, kind::all_to_all, nodes2, 200 * mib, 400 * mib) > 0.03);
+}
+
+TEST_CASE("what an all-gather makes may exceed 64 bits") {
+    const process_group group{.size = 64, .ranks_per_node = 8, .id = 0};
+    const nanoseconds longest = h100.duration(kind::all_gather, unlimited_bytes, group);
+    CHECK(h100.duration(kind::all_gather, {std::int64_t{1} << 61}, group) == longest);
+    CHECK(h100.duration(kind::all_gather, {std::int64_t{1} << 50}, group) < longest);
+    const auto table = tabulate(h100, std::vector<process_group>{group}, unlimited_bytes);
+    REQUIRE(table.has_value());
+    CHECK(table->points(kind::all_gather, 0).back().time == longest);
 }
 
 TEST_CASE("the jump between 1 and 2 MiB on 8 nodes that was once fixed is still fixed") {

@@ -59,11 +59,12 @@ struct nccl_autoparallel {
     /// this model counts it: bytes of the output for an all-gather, bytes of the input for everything else.
     [[nodiscard]] double microseconds(collective_kind kind, std::int64_t counted, const process_group& group) const;
 
-    /// Returns the time of a collective. Converts the payload to the size that the model counts. Precondition: that
-    /// size fits 64 bits.
+    /// Returns the time of a collective. Converts the payload to the size that the model counts; a size that does not
+    /// fit 64 bits counts as the largest that does.
     [[nodiscard]] nanoseconds duration(collective_kind kind, bytes payload, const process_group& group) const {
-        const bool gather = kind == collective_kind::all_gather;
-        return from_microseconds(microseconds(kind, gather ? payload.count * group.size : payload.count, group));
+        const std::int64_t copies = kind == collective_kind::all_gather ? group.size : 1;
+        const std::int64_t counted = payload.count > INT64_MAX / copies ? INT64_MAX : payload.count * copies;
+        return from_microseconds(microseconds(kind, counted, group));
     }
 
 private:
