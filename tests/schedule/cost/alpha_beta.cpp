@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "stretto/schedule/cost/table.hpp"
 #include "support/prop.hpp"
 
 using namespace stretto;
@@ -29,6 +30,15 @@ TEST_CASE("alpha plus bytes over beta, per collective") {
     CHECK(model.duration(kind::all_to_all, {1000}, one_node).count == 9000);
     CHECK(model.duration(kind::all_gather, {0}, one_node).count == 3000);
     CHECK(model.duration(kind::all_gather, {1000}, {.size = 1}).count == 0);
+}
+
+TEST_CASE("a tabulated ring answers for collectives of no known kind, too") {
+    const process_group groups[] = {four_nodes};
+    const auto table = tabulate(ring, groups, {1 << 20});
+    REQUIRE(table.has_value());
+    REQUIRE(table->contains(kind::other, four_nodes.id));
+    for (const std::int64_t size : {0, 1, 1 << 10, 1 << 20})
+        CHECK(table->duration(kind::other, {size}, four_nodes) == ring.duration(kind::other, {size}, four_nodes));
 }
 
 TEST_CASE("steps of a ring within a node") {

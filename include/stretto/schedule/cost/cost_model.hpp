@@ -67,7 +67,7 @@ inline constexpr nanoseconds longest_duration{std::int64_t{1} << 62};
     return {static_cast<std::int64_t>(count + 0.5)};
 }
 
-/// The kinds of collectives that are tabulated: all but `other`, in the order of the enumeration.
+/// The kinds of collectives that have a name: all but `other`, in the order of the enumeration.
 inline constexpr std::array<collective_kind, 4> all_collective_kinds = {
     collective_kind::all_gather, collective_kind::reduce_scatter, collective_kind::all_reduce,
     collective_kind::all_to_all};

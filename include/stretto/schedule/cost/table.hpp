@@ -120,25 +120,28 @@ inline expected<collective_table, table_error> collective_table::make(std::vecto
     return table;
 }
 
-/// Evaluates a model for every group, every collective but `other`, and the payloads 0 and 1, 2, 4, ... up to the first
-/// power of two that is at least `largest`. Returns the times as a table, whose integers ranks can share, and in which
-/// a lookup costs the same for every model. For another payload up to that power, the table interpolates. An error
-/// means that two groups have the same id, or that the model returned a negative time. O(groups log largest) queries.
-/// Precondition: the model can be asked for payloads of up to twice `largest`.
+/// Evaluates a model for every group, every collective including `other`, and the payloads 0 and 1, 2, 4, ... up to the
+/// first power of two that is at least `largest`. Returns the times as a table, whose integers ranks can share, and in
+/// which a lookup costs the same for every model. For another payload up to that power, the table interpolates. An
+/// error means that two groups have the same id, or that the model returned a negative time. O(groups log largest)
+/// queries. Precondition: the model can be asked for every collective, with payloads of up to twice `largest`.
 template <collective_cost_model M>
 [[nodiscard]] expected<collective_table, table_error> tabulate(const M& model, std::span<const process_group> groups,
                                                                bytes largest) {
     constexpr std::int64_t last_power = std::int64_t{1} << 61;
     std::vector<cost_curve> curves;
-    for (const process_group& group : groups)
-        for (const collective_kind kind : all_collective_kinds) {
-            cost_curve curve{group.id, kind, {{bytes{}, model.duration(kind, bytes{}, group)}}};
+    for (const process_group& group : groups) {
+        const auto add_curve = [&](collective_kind of) {
+            cost_curve curve{group.id, of, {{bytes{}, model.duration(of, bytes{}, group)}}};
             for (std::int64_t size = 1; size <= last_power; size *= 2) {
-                curve.points.push_back({bytes{size}, model.duration(kind, bytes{size}, group)});
+                curve.points.push_back({bytes{size}, model.duration(of, bytes{size}, group)});
                 if (size >= largest.count) break;
             }
             curves.push_back(std::move(curve));
-        }
+        };
+        for (const collective_kind kind : all_collective_kinds) add_curve(kind);
+        add_curve(collective_kind::other);
+    }
     return collective_table::make(std::move(curves));
 }
 
