@@ -82,6 +82,20 @@ TEST_CASE("a dependence names what came late, and how little work was left") {
                                    "work was left before t2 needed it"});
 }
 
+TEST_CASE("of a collective that need only have begun, its beginning is named") {
+    // A view reads the shape of what the first collective will make, and the second collective, on a channel of its
+    // own, reads the view.
+    toy_program p;
+    p.groups = 2;
+    p.ops = {kernel(1000),
+             start(9000, {{0, 0}}),
+             {.kind = op_kind::view, .operands = {{1, 0}}, .results = {{{0}, {}}}},
+             start(5000, {{2, 0}}),
+             wait(3)};
+    p.ops[3].group = 1;
+    CHECK(said(p)[1] == "depends on t1, which begins at 1.00 us; no other work was left before t4 needed it");
+}
+
 TEST_CASE("a busy channel names the collective in front, and the group") {
     toy_program p;
     p.ops = {start(8000), start(1000), kernel(100), wait(1), wait(0)};

@@ -122,7 +122,10 @@ template <task_names L>
     const task_id source = last_needed_by(o.tasks, o.times, e.start), before = queued_behind(o.tasks, o.times, e);
     const nanoseconds late = e.begin - e.ready, work = e.needed - e.begin;
     std::string why = "reads nothing that is computed";
-    if (source != no_task)
+    // Who depends on a start and not on its wait needs it only to have begun.
+    if (source != no_task && o.tasks.kind[source] == op_kind::start)
+        why = "depends on " + name(source) + ", which begins at " + human(o.times.begin[source]);
+    else if (source != no_task)
         why = "depends on " + name(source) + ", which ends at " + human(o.times.end(o.tasks, source));
     if (before != no_task) why += ", and queued " + human(late) + " behind " + name(before);
     // A later launch is mentioned only if it explains at least half of the exposed time.

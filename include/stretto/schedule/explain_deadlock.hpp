@@ -66,8 +66,8 @@ template <class Name>
     const std::string of_first = called(first.rank, first.action);
     if (d.why == why::not_a_program)
         return rank(first) + ": " + of_first +
-               " waits for what is no earlier launch, or its group is unknown, does not know its ranks, or has not "
-               "this one";
+               " waits for what is no earlier launch, or its group is unknown, does not know its ranks, names a rank "
+               "without a program, or does not contain this rank";
     if (d.why == why::different_calls)
         return rank(first) + " launches " + of_first + " where " + rank(d.chain[1]) + " launches " +
                called(d.chain[1].rank, d.chain[1].action) +

@@ -83,9 +83,10 @@ template <class Name>
         case why::negative_duration:
             return "takes less than no time";
         case why::negative_bytes:
-            return "allocates less than nothing";
+            return "allocates or sends less than nothing";
         case why::overflow:
-            return "makes the step too large: times and bytes may add up to 2^62 at most";
+            return "makes the step too large: times and bytes may add up to 2^62 at most, and there may be 2^32 - 2 "
+                   "tasks at most";
         case why::group_out_of_range:
             return "is in a group whose number is too large for a position in a list of groups: is it a handle or a "
                    "hash?";
