@@ -17,6 +17,15 @@ using support::toy_program;
 
 static_assert(!std::default_initializable<schedule>);
 
+TEST_CASE("a contention that makes times longer than 2^62 is a mistake of the caller") {
+    toy_program p;
+    for (int k = 0; k < 2; ++k) p.ops.push_back({.duration = {std::int64_t{1} << 60}});
+    const task_graph g = support::graph_of(p);
+    CHECK(certify(g, {0, 1}, unlimited_bytes, {2, 1}).has_value());
+    CHECK_THROWS((void)certify(g, {0, 1}, unlimited_bytes, {5, 2}));
+    CHECK_THROWS((void)certify(g, {0, 1}, unlimited_bytes, {1, 2}));
+}
+
 TEST_CASE("the certificate of an order that nobody searched for") {
     // 0 kernel, 1 start, 2 wait, 3 kernel that reads 2
     toy_program p;

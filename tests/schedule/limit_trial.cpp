@@ -16,6 +16,14 @@
 
 using namespace stretto;
 
+TEST_CASE("a trial under a contention that makes times longer than 2^62 is a mistake of the caller") {
+    support::toy_program p;
+    for (int k = 0; k < 2; ++k) p.ops.push_back({.duration = {std::int64_t{1} << 60}});
+    const task_graph g = support::graph_of(p);
+    CHECK(limit_trial(g, {2, 1}).bound().value.count == std::int64_t{1} << 61);
+    CHECK_THROWS((void)limit_trial(g, {5, 2}));
+}
+
 namespace {
 
 /// Ascending shares of a peak: all below it, or none.

@@ -101,6 +101,15 @@ TEST_CASE("any gap may be good enough") {
     CHECK_THROWS((void)list_schedule(support::graph_of(p), {.good_enough = std::numeric_limits<double>::quiet_NaN()}));
 }
 
+TEST_CASE("a contention that makes times longer than 2^62 is a mistake of the caller") {
+    toy_program p;
+    for (int k = 0; k < 2; ++k) p.ops.push_back({.duration = {std::int64_t{1} << 60}});
+    const task_graph g = support::graph_of(p);
+    CHECK(list_schedule(g, {.under = {2, 1}}).has_value());
+    CHECK_THROWS((void)list_schedule(g, {.under = {5, 2}}));
+    CHECK_THROWS((void)schedule_front(g, {.under = {5, 2}}));
+}
+
 TEST_CASE("an empty step, and steps without collectives or without kernels") {
     const auto nothing = list_schedule(task_graph(support::graph_of(toy_program{})));
     REQUIRE(nothing.has_value());

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "stretto/core/config.hpp"
 #include "stretto/core/expected.hpp"
 #include "stretto/schedule/bounds.hpp"
 #include "stretto/schedule/contention.hpp"
@@ -95,6 +96,8 @@ struct schedule_maker {
 template <class = void>
 [[nodiscard]] expected<schedule, order_violation> certify(const task_graph& g, std::vector<task_id> order,
                                                           bytes limit = unlimited_bytes, contention under = {}) {
+    STRETTO_ASSERT(under.valid() && times_fit(g, under),
+                   "the contention is not valid, or it makes times longer than 2^62");
     expected<order_figures, order_violation> figures = verify_order(g, order, limit);
     if (!figures) return unexpected(figures.error());
     if (!under.none()) figures->times = simulate(g, order, under);

@@ -10,6 +10,7 @@
 
 #include "stretto/core/config.hpp"
 #include "stretto/schedule/bounds.hpp"
+#include "stretto/schedule/contention.hpp"
 #include "stretto/schedule/detail/compact_tasks.hpp"
 #include "stretto/schedule/detail/contended_search.hpp"
 #include "stretto/schedule/detail/order_search.hpp"
@@ -20,10 +21,13 @@
 namespace stretto::detail {
 
 /// Computes the bound in the constructor, in O(V log V + E), and orders on request. It keeps no reference to the graph.
+/// Precondition: the contention is valid, and times_fit holds.
 template <class = void>
 class searched_step {
 public:
     searched_step(const task_graph& g, contention under) : room_(g.size() * room_of_search), given_(g.size()) {
+        STRETTO_ASSERT(under.valid() && times_fit(g, under),
+                       "the contention is not valid, or it makes times longer than 2^62");
         for (task_id t = 0; t < g.size(); ++t) given_[t] = t;
         memory_ = find_peak(g, given_, room_, [](bytes) {});
         tasks_ = make_compact_tasks(g, room_);
