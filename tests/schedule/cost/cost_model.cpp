@@ -64,6 +64,9 @@ TEST_CASE("microseconds round to the nearest nanosecond and saturate") {
     CHECK(from_microseconds(std::nan("")).count == 0);
     CHECK(from_microseconds(std::numeric_limits<double>::infinity()) == longest_duration);
     CHECK(from_microseconds(1e30) == longest_duration);
+    static_assert(longest_duration + longest_duration > longest_duration);  // an overflow would not compile
+    // Doubles just below 2^62 are 512 apart.
+    CHECK(from_microseconds(std::nextafter(std::ldexp(1.0, 62), 0.0) / 1000) <= longest_duration);
 }
 
 TEST_CASE("check_monotone reports what it looked at") {

@@ -54,9 +54,9 @@ concept collective_cost_model = std::copy_constructible<M> && requires(const M& 
     { model.duration(kind, payload, group) } -> std::same_as<nanoseconds>;
 };
 
-/// The longest duration that a model returns (146 years); infinite times become this. Its sum with any shorter time
-/// still fits 64 bits.
-inline constexpr nanoseconds longest_duration{std::int64_t{1} << 62};
+/// The longest duration that a model returns (146 years); infinite times become this. The sum of two of them still fits
+/// 64 bits.
+inline constexpr nanoseconds longest_duration{(std::int64_t{1} << 62) - 1};
 
 /// Converts microseconds to the nearest nanosecond. Negative times and NaN become 0, and times that are too long become
 /// `longest_duration`. The rounding is non-decreasing, so it never makes a monotone model non-monotone.
