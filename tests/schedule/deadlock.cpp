@@ -343,6 +343,18 @@ TEST_CASE("what cannot be tried is not called safe") {
           "it is not known whether they hang: too many executions are possible");
 }
 
+TEST_CASE("every state counts once against the limit of states") {
+    // A rank alone with three streams of 20 collectives each: its states are how many it has begun on each, 21^3 - 1
+    // besides the first. The order in which it arrived there does not matter.
+    world w = {{{0}, {0}, {0}}, {rank_program()}};
+    for (std::uint32_t k = 0; k < 60; ++k) w.programs[0].push_back(collective(k % 3, k % 3, k));
+    const std::size_t states = 21 * 21 * 21 - 1;
+    CHECK(w.verdict({.resident = 1}, states));
+    const auto v = w.verdict({.resident = 1}, states - 1);
+    REQUIRE_FALSE(v);
+    CHECK(v.error().why == why::undecided);
+}
+
 TEST_CASE("a device that holds no collective is a mistake of the caller") {
     const world w{{{0, 1}}, {{{.group = 0}}, {{.group = 0}}}};
     CHECK(w.verdict({.resident = 1}));

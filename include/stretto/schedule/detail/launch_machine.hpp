@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -215,12 +216,45 @@ enum class run_result : std::uint8_t {
     too_many_states,  ///< there are more states than were allowed, and none of those tried hangs
 };
 
+/// A set of 128-bit hashes: open addressing, in a table that is at most half full.
+template <class = void>
+class hashes_seen {
+public:
+    /// Adds a hash, and returns whether it is new. O(1), amortised.
+    bool add(const order_fingerprint& hash) {
+        if (2 * (size_ + 1) > slots_.size()) grow();
+        std::optional<order_fingerprint>& slot = slot_of(hash);
+        if (slot) return false;
+        slot = hash;
+        ++size_;
+        return true;
+    }
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+private:
+    /// Returns the slot that contains this hash, or else the empty one into which it belongs.
+    [[nodiscard]] std::optional<order_fingerprint>& slot_of(const order_fingerprint& hash) {
+        std::size_t at = static_cast<std::size_t>(hash.low) & (slots_.size() - 1);
+        while (slots_[at] && *slots_[at] != hash) at = (at + 1) & (slots_.size() - 1);
+        return slots_[at];
+    }
+    void grow() {
+        std::vector<std::optional<order_fingerprint>> old(slots_.empty() ? 64 : 2 * slots_.size());
+        old.swap(slots_);
+        for (const std::optional<order_fingerprint>& hash : old)
+            if (hash) slot_of(*hash) = hash;
+    }
+
+    std::vector<std::optional<order_fingerprint>> slots_;  // their number is a power of two
+    std::size_t size_ = 0;
+};
+
 /// Tries all executions from a settled machine, depth first. States that have been tried are not tried again; they are
 /// distinguished by 128-bit hashes. If the machine hangs, `machine` is left in that state; otherwise it is unchanged.
 template <class = void>
 [[nodiscard]] run_result run_to_a_hang(launch_machine<>& machine, std::size_t max_states) {
     std::vector<launch_machine<>> open = {machine};
-    std::vector<order_fingerprint> tried;  // sorted
+    hashes_seen<> tried;
     const auto is_new = [&](const std::vector<bool>& begun) {
         word_hash hash;
         for (std::size_t at = 0; at < begun.size();) {
@@ -229,17 +263,7 @@ template <class = void>
                 word |= static_cast<std::uint64_t>(begun[at]) << bit;
             hash.add(word);
         }
-        const order_fingerprint key = hash.value();
-        std::size_t low = 0, high = tried.size();
-        while (low < high) {
-            const std::size_t middle = low + (high - low) / 2;
-            const order_fingerprint& m = tried[middle];
-            if (m.high < key.high || (m.high == key.high && m.low < key.low)) low = middle + 1;
-            else high = middle;
-        }
-        if (low < tried.size() && tried[low] == key) return false;
-        tried.insert(tried.begin() + static_cast<std::ptrdiff_t>(low), key);
-        return true;
+        return tried.add(hash.value());
     };
     while (!open.empty()) {
         const launch_machine<> state = std::move(open.back());
