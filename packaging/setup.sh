@@ -86,7 +86,8 @@ install_dependencies() {
         stop 2 "the installation failed; as root: apt-get install --no-install-recommends $missing"
 }
 
-# The number of compile jobs: one per processor, and at most one per GiB of available memory; STRETTO_JOBS overrides.
+# The number of compile jobs: one per processor, and at most one per 3 GiB of available memory, which the largest files
+# take; STRETTO_JOBS overrides.
 compile_jobs() {
     if [ -n "${STRETTO_JOBS:-}" ]; then
         echo "$STRETTO_JOBS"
@@ -94,7 +95,7 @@ compile_jobs() {
     fi
     jobs=$(nproc 2>/dev/null || echo 1)
     if [ -r /proc/meminfo ]; then
-        by_memory=$(awk '/^MemAvailable:/ { print int($2 / 1048576) }' /proc/meminfo)
+        by_memory=$(awk '/^MemAvailable:/ { print int($2 / 3145728) }' /proc/meminfo)
         [ "${by_memory:-1}" -lt "$jobs" ] && jobs=$by_memory
     fi
     [ "$jobs" -ge 1 ] || jobs=1
