@@ -256,6 +256,38 @@ TEST_CASE("casts stay where others need them, or where what they read is overwri
     CHECK(plan_of(p, {.mode = bucket_mode::coalesced}).buckets[0].casts.empty());
 }
 
+TEST_CASE("casts stay where a collective then fills the memory that they read") {
+    struct filling : reduction_model {
+        std::uint32_t filled, by;
+        filling(const reduction_program& of, std::uint32_t x, std::uint32_t s)
+            : reduction_model{&of}, filled(x), by(s) {}
+        std::vector<std::uint32_t> aliases(std::uint32_t x) const {
+            return x == by ? std::vector{filled} : reduction_model::aliases(x);
+        }
+        bytes bytes_of(std::uint32_t x) const { return x == by ? bytes{0} : reduction_model::bytes_of(x); }
+    };
+    reduction_program p;
+    const std::uint32_t w = p.input(), u = p.input(), first = p.op(cast, {w}), second = p.op(cast, {u});
+    const std::uint32_t fills = p.start(p.input()), filled = p.op(support::reduction_op::wait, {fills});
+    const std::uint32_t a = p.reduced(first, {.kind = gather}), b = p.reduced(second, {.kind = gather});
+    p.output({a, b, filled});
+    const auto planned = [&](const auto& model) {
+        return *plan_buckets(reduction_view{&p}, model, together{&p}, {.order = payload_order::execution});
+    };
+    const filling model(p, w, fills);
+    const program_bucket_plan plan = planned(model), careless = planned(reduction_model{&p});
+    REQUIRE(plan.buckets.size() == 1);
+    CHECK(plan.buckets[0].casts == std::vector{second});
+    CHECK(plan.buckets[0].parts == std::vector{first, u});
+    CHECK(verify_buckets(plan, reduction_view{&p}, model));
+    REQUIRE(careless.buckets.size() == 1);
+    CHECK(careless.buckets[0].casts == std::vector{first, second});
+    const auto judged = verify_buckets(careless, reduction_view{&p}, model);
+    REQUIRE(!judged);
+    CHECK(judged.error()[0].rule == bucket_rule::wrong_cast);
+    CHECK(judged.error()[0].vertex == first);
+}
+
 TEST_CASE("buckets that are asked for: an error with both names, or exactly these") {
     reduction_program p;
     const std::uint32_t x = p.input();

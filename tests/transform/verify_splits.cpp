@@ -108,6 +108,32 @@ TEST_CASE("each rule, broken") {
     CHECK(breaks(rule::no_bucket, x.plan, p));
 }
 
+TEST_CASE("a part is overwritten by a collective that fills its memory before the part could be sent by itself") {
+    struct filling : reduction_model {
+        std::uint32_t filled, by;
+        filling(const reduction_program& of, std::uint32_t x, std::uint32_t s)
+            : reduction_model{&of}, filled(x), by(s) {}
+        std::vector<std::uint32_t> aliases(std::uint32_t x) const {
+            return x == by ? std::vector{filled} : reduction_model::aliases(x);
+        }
+        bytes bytes_of(std::uint32_t x) const { return x == by ? bytes{0} : reduction_model::bytes_of(x); }
+    };
+    planned x;
+    const auto fills = static_cast<std::uint32_t>(x.p.nodes.size());
+    insert_behind(x.p, x.plan.buckets[0].start, {.op = start, .operands = {x.t.w}});
+    const filling model(x.p, x.t.u, fills);
+    const support::program_forms forms{&x.p};
+    CHECK(verdict(x.plan, x.p));
+    const auto found = verify_splits(x.plan, reduction_view{&x.p}, model, forms);
+    REQUIRE(!found);
+    CHECK(found.error()[0].rule == split_rule::overwritten);
+    CHECK(found.error()[0].other == fills);
+    const auto plan = split_buckets(reduction_view{&x.p}, model, forms);
+    CHECK(plan.buckets.size() == 1);
+    REQUIRE(plan.refused.size() == 1);
+    CHECK(plan.refused[0].why == split_obstacle::overwritten);
+}
+
 TEST_CASE("every rule has words of its own") {
     std::vector<std::string_view> words;
     for (int k = 0; k <= static_cast<int>(split_rule::overwritten); ++k) {

@@ -50,7 +50,7 @@ class split_verifier {
 
 public:
     split_verifier(const split_plan<V, X>& plan, const program_facts<G>& f, const M& model, const F& forms)
-        : plan_(plan), f_(f), model_(model), forms_(forms), owner_(f.size(), none) {}
+        : plan_(plan), f_(f), uses_(f), model_(model), forms_(forms), owner_(f.size(), none) {}
 
     /// Returns all violations.
     std::vector<split_violation<V>> run() {
@@ -167,9 +167,9 @@ private:
             const auto mine = f_.storages[x];
             bool packed = false;
             for (std::uint32_t p = 0; p < at(b.wait); ++p) {
-                const bool meets = std::ranges::any_of(f_.writes[p], [&](std::uint32_t y) {
-                    return std::ranges::any_of(f_.storages[y],
-                                               [&](std::uint32_t s) { return std::ranges::count(mine, s) != 0; });
+                const bool meets = std::ranges::any_of(mine, [&](std::uint32_t s) {
+                    const auto writers = uses_.writers(s);
+                    return std::binary_search(writers.begin(), writers.end(), p);
                 });
                 if (packed && meets && owner_[p] != number_) add(rule::overwritten, b.start, f_.vertex[p]);
                 packed = packed || (owner_[p] == number_ && std::ranges::count(f_.operands[p], x) != 0);
@@ -179,6 +179,7 @@ private:
 
     const split_plan<V, X>& plan_;
     const program_facts<G>& f_;
+    const storage_uses<program_facts<G>> uses_;
     const M& model_;
     const F& forms_;
     std::vector<std::uint32_t> owner_;  // by position: the bucket with which it is removed

@@ -45,21 +45,10 @@ private:
         std::vector<std::uint32_t> readers;  // those since that write
     };
 
-    /// Calls f(storage) for everything that p writes: the storages that it writes in place; for a start, also the
-    /// storages of other values in which its results live; and for the first wait for a start, everything that the
-    /// start fills.
+    /// Calls f(storage) for everything that p writes, given the waits that have been visited.
     template <class F>
     void for_each_written(std::uint32_t p, F f) const {
-        for (std::uint32_t x : f_.writes[p])
-            for (std::uint32_t s : f_.storages[x]) f(s);
-        const std::uint32_t start = f_.kind[p] == op_kind::start ? p : f_.launch[p];
-        if (start == Facts::none || (start != p && waited_[start])) return;
-        for (std::uint32_t x = f_.first_result[start]; x < f_.first_result[start + 1]; ++x)
-            for (std::uint32_t s : f_.storages[x])
-                if (start != p || s < f_.first_result[start] || s >= f_.first_result[start + 1]) f(s);
-        if (start != p)
-            for (std::uint32_t x : f_.writes[start])
-                for (std::uint32_t s : f_.storages[x]) f(s);
+        detail::for_each_written(f_, p, f_.launch[p] != Facts::none && !waited_[f_.launch[p]], f);
     }
     /// Whether s is the storage of a collective for which no wait has been visited yet.
     [[nodiscard]] bool in_flight(std::uint32_t s) const {

@@ -95,26 +95,48 @@ template <dependence_graph G, op_model<G> M>
     return f;
 }
 
-/// Which vertices use each storage, and which write it in place. A vertex uses a storage if it reads or writes a value
-/// in it, if one of its results lives in it, or if it waits for a collective that reads a value in it. O(V + E +
-/// storages).
+/// Calls f(storage) for everything that the vertex at p of a program with these facts writes: the storages that it
+/// writes in place; for a start, also the storages of other values in which its results live; and, if it is the first
+/// wait for its start, everything that the start fills. `first_wait` says whether a wait is the first one for its
+/// start. A storage may occur several times.
+template <class Facts, class F>
+void for_each_written(const Facts& facts, std::uint32_t p, bool first_wait, F f) {
+    for (std::uint32_t x : facts.writes[p])
+        for (std::uint32_t s : facts.storages[x]) f(s);
+    const std::uint32_t start = facts.kind[p] == op_kind::start ? p : facts.launch[p];
+    if (start == Facts::none || (start != p && !first_wait)) return;
+    for (std::uint32_t x = facts.first_result[start]; x < facts.first_result[start + 1]; ++x)
+        for (std::uint32_t s : facts.storages[x])
+            if (start != p || s < facts.first_result[start] || s >= facts.first_result[start + 1]) f(s);
+    if (start != p)
+        for (std::uint32_t x : facts.writes[start])
+            for (std::uint32_t s : facts.storages[x]) f(s);
+}
+
+/// Which vertices use each storage, and which write it. A vertex uses a storage if it reads or writes a value in it, if
+/// one of its results lives in it, or if it waits for a collective that reads a value in it. for_each_written says what
+/// a vertex writes. O(V + E + storages).
 template <class Facts>
 class storage_uses {
 public:
     explicit storage_uses(const Facts& f) {
         index_lists used, written;
+        std::vector<char> waited(f.size(), false);  // by position of a start: whether a wait for it has been visited
         for (std::uint32_t p = 0; p < f.size(); ++p) {
             const auto use = [&](std::uint32_t x) {
                 for (std::uint32_t s : f.storages[x]) used.push(s);
             };
             for (std::uint32_t x : f.operands[p]) use(x);
             for (std::uint32_t x = f.first_result[p]; x < f.first_result[p + 1]; ++x) use(x);
-            for (std::uint32_t x : f.writes[p]) {
-                use(x);
-                for (std::uint32_t s : f.storages[x]) written.push(s);
+            const std::uint32_t start = f.launch[p];
+            for_each_written(f, p, start != Facts::none && !waited[start], [&](std::uint32_t s) {
+                used.push(s);
+                written.push(s);
+            });
+            if (start != Facts::none) {
+                waited[start] = true;
+                for (std::uint32_t x : f.operands[start]) use(x);
             }
-            if (f.launch[p] != Facts::none)
-                for (std::uint32_t x : f.operands[f.launch[p]]) use(x);
             used.close_row();
             written.close_row();
         }
@@ -124,7 +146,7 @@ public:
 
     /// Positions in ascending order. A position occurs once for each of its uses.
     [[nodiscard]] std::span<const std::uint32_t> users(std::uint32_t storage) const { return users_[storage]; }
-    /// The same for writes in place.
+    /// The same for writes.
     [[nodiscard]] std::span<const std::uint32_t> writers(std::uint32_t storage) const { return writers_[storage]; }
 
 private:
