@@ -240,6 +240,33 @@ TEST_CASE("what can be no member stays apart, and the reason is named") {
     CHECK(!explain(why).empty());
 }
 
+TEST_CASE("a start with a second wait is no member, even if that wait does not read the result") {
+    struct waited_again : reduction_model {
+        std::uint32_t start, again;
+        waited_again(const reduction_program& of, std::uint32_t s, std::uint32_t w)
+            : reduction_model{&of}, start(s), again(w) {}
+        std::uint32_t launch_of(std::uint32_t w) const { return w == again ? start : p->nodes[w].operands[0]; }
+    };
+    reduction_program p;
+    const std::uint32_t x = p.input(), a = p.reduced(x), b = p.reduced(x);
+    const std::uint32_t again = p.op(support::reduction_op::wait, {x});
+    p.output({a, b, again});
+    const std::uint32_t start_of_a = p.nodes[a].operands[0];
+    const waited_again model(p, start_of_a, again);
+    const auto plan = plan_buckets(reduction_view{&p}, model, together{&p});
+    REQUIRE(plan);
+    CHECK(plan->empty());
+    REQUIRE(plan->refused.size() == 2);
+    using refused = refused_bucket<std::uint32_t>;
+    CHECK(plan->refused[0] == refused{bucket_obstacle::several_values, start_of_a, again});
+    const program_bucket_plan careless = plan_of(p);
+    REQUIRE(careless.buckets.size() == 1);
+    const auto judged = verify_buckets(careless, reduction_view{&p}, model);
+    REQUIRE(!judged);
+    CHECK(judged.error()[0].rule == bucket_rule::no_member);
+    CHECK(judged.error()[0].vertex == start_of_a);
+}
+
 TEST_CASE("casts stay where others need them, or where what they read is overwritten") {
     reduction_program p;
     const std::uint32_t w = p.input(), u = p.input(), t = p.input();

@@ -112,12 +112,12 @@ private:
         terms_.push_back(t);
     }
 
-    /// Returns whether start s is a linear collective of one value that only its wait w reads.
+    /// Returns whether start s is a linear collective of one value that only its wait w reads, and has no other wait.
     [[nodiscard]] bool is_member(std::uint32_t s, std::uint32_t w) const {
         const std::uint32_t result = f_.only_result(s);
         return result != none && f_.operands[s].size() == 1 && f_.writes[s].empty() && f_.writes[w].empty() &&
-               f_.operands[w].size() == 1 && f_.consumers[result].size() == 1 && f_.consumers[result][0] == w &&
-               f_.storages[result].size() == 1 && f_.storages[result][0] == result &&
+               f_.operands[w].size() == 1 && f_.waits[s].size() == 1 && f_.consumers[result].size() == 1 &&
+               f_.consumers[result][0] == w && f_.storages[result].size() == 1 && f_.storages[result][0] == result &&
                launches_linear_collective<G>(model_, f_.vertex[s]);
     }
     /// Returns whether p is the only reader of y, and reads it once.

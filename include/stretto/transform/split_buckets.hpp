@@ -68,7 +68,7 @@ private:
         const std::uint32_t wait = f_.position_of(form.wait);
         if (wait == none || f_.kind[wait] != op_kind::wait || f_.launch[wait] != start_)
             return refuse(split_obstacle::several_waits, start_, wait == none ? start_ : wait);
-        for (std::uint32_t q : waits_of(start_))
+        for (std::uint32_t q : f_.waits[start_])
             if (q != wait) return refuse(split_obstacle::several_waits, start_, q);
         return true;
     }
@@ -190,21 +190,11 @@ private:
         return true;
     }
 
-    [[nodiscard]] std::vector<std::uint32_t> waits_of(std::uint32_t p) {
-        if (waits_.empty()) {
-            waits_.resize(f_.size());
-            for (std::uint32_t q = 0; q < f_.size(); ++q)
-                if (f_.launch[q] != none) waits_[f_.launch[q]].push_back(q);
-        }
-        return waits_[p];
-    }
-
     const program_facts<G>& f_;
     const storage_uses<program_facts<G>> uses_;
     const M& model_;
     std::vector<std::uint32_t> claimed_by_;  // by position: the start of the bucket with which it is removed
     std::vector<std::uint32_t> result_of_;   // by value: the start of the bucket whose result it is
-    std::vector<std::vector<std::uint32_t>> waits_;
     std::uint32_t start_ = 0;
     split_plan<V, X> plan_;
 };

@@ -110,8 +110,8 @@ private:
                 continue;
             }
             if (f_.kind[w] != op_kind::wait || f_.launch[w] != p || f_.operands[w].size() != 1 ||
-                f_.operands[w][0] != x || f_.consumers[x].size() != 1 || f_.only_result(w) == none ||
-                !f_.writes[w].empty())
+                f_.operands[w][0] != x || f_.consumers[x].size() != 1 || f_.waits[p].size() != 1 ||
+                f_.only_result(w) == none || !f_.writes[w].empty())
                 add(rule::wrong_wait, m, r.waits[k]);
             first = std::min(first, k);
             if (!same_reduction<G>(model_, linear_, r.members[first], m))

@@ -66,6 +66,8 @@ template <class Facts, class M>
         if (wait != Facts::none) return no_candidate{bucket_obstacle::several_values, q};
         wait = q;
     }
+    for (std::uint32_t q : f.waits[p])  // a wait need not read the result
+        if (q != wait) return no_candidate{bucket_obstacle::several_values, q};
     if (wait == Facts::none || f.operands[wait].size() != 1 || f.only_result(wait) == Facts::none)
         return no_candidate{bucket_obstacle::several_values, p};
     if (!f.writes[wait].empty()) return no_candidate{bucket_obstacle::shared_memory, wait};

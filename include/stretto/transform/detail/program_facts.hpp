@@ -46,6 +46,7 @@ struct program_facts {
     std::vector<std::uint32_t> producer;      ///< by value: a position
     std::vector<op_kind> kind;
     std::vector<std::uint32_t> launch;  ///< by position: the start for which a wait waits, or none
+    index_lists waits;                  ///< by position of a start: the positions of its waits, ascending
     index_lists operands, writes;       ///< by position: numbers of values
     index_lists consumers;              ///< by value: positions, once for each use
     index_lists storages;               ///< by value: the storages in which it lives; a storage is named by its owner
@@ -67,6 +68,7 @@ template <dependence_graph G, op_model<G> M>
     }
     f.first_result.push_back(f.values.size());
     std::vector<std::uint32_t> row;
+    index_lists launches;  // by position: the start for which a wait waits
     for (std::uint32_t p = 0; p < f.size(); ++p) {
         const vertex_t<G> v = f.vertex[p];
         for (value_t<G> x : g.operands(v)) f.operands.push(f.values.number(x));
@@ -75,6 +77,8 @@ template <dependence_graph G, op_model<G> M>
         f.writes.close_row();
         const vertex_t<G> s = f.kind[p] == op_kind::wait ? launch_of(g, model, v) : v;
         f.launch.push_back(s == v ? f.none : f.position_of(s));
+        if (f.launch.back() != f.none) launches.push(f.launch.back());
+        launches.close_row();
         for (std::uint32_t x = f.first_result[p]; x < f.first_result[p + 1]; ++x) {
             row.clear();
             bool aliases = false;
@@ -92,6 +96,7 @@ template <dependence_graph G, op_model<G> M>
         }
     }
     f.consumers = f.operands.inverse(f.values.size());
+    f.waits = launches.inverse(f.size());
     return f;
 }
 
