@@ -315,6 +315,20 @@ TEST_CASE("casts stay where a collective then fills the memory that they read") 
     CHECK(judged.error()[0].vertex == first);
 }
 
+TEST_CASE("starts with something between them depend on each other, even if that does not wait for the first") {
+    reduction_program p;
+    const std::uint32_t x = p.input(), a = p.reduced(x), between = p.op(mix, {x}), b = p.reduced(between);
+    const std::uint32_t first = p.nodes[a].operands[0], second = p.nodes[b].operands[0];
+    p.nodes[between].after.push_back(first);
+    p.output({a, b});
+    const program_bucket_plan plan = plan_of(p);
+    CHECK(plan.empty());
+    using refused = refused_bucket<std::uint32_t>;
+    REQUIRE(plan.refused.size() == 2);
+    CHECK(plan.refused[0] == refused{bucket_obstacle::dependent, first, second});
+    CHECK(plan.refused[1] == refused{bucket_obstacle::dependent, second, first});
+}
+
 TEST_CASE("buckets that are asked for: an error with both names, or exactly these") {
     reduction_program p;
     const std::uint32_t x = p.input();
@@ -334,6 +348,7 @@ TEST_CASE("buckets that are asked for: an error with both names, or exactly thes
     CHECK(ask({{b, a}})->buckets[0].members == std::vector{b, a});  // registered so
     CHECK(ask({{a}, {b}})->empty());
     CHECK(error({{b, needs}}) == refused{bucket_obstacle::dependent, needs, b});
+    CHECK(error({{a, b, needs}}) == refused{bucket_obstacle::dependent, needs, b});  // not a, which is merged with b
     CHECK(error({{a, other}}) == refused{bucket_obstacle::keys_differ, other, a});
     CHECK(error({{a, b}, {a, needs}}) == refused{bucket_obstacle::claimed_twice, a, a});
     CHECK(error({{a, x}}) == refused{bucket_obstacle::kind, x, x});

@@ -99,6 +99,7 @@ private:
         std::vector<char> claimed(f_.size(), false);
         for (const std::vector<V>& set : sets) {
             bucket_in_growth b;
+            const reachability_mark apart = reach_.mark();  // no members of this set are merged
             for (const V& v : set) {
                 const std::uint32_t p = f_.position_of(v);
                 if (p == none || f_.kind[p] != op_kind::start) return refused_bucket<V>{bucket_obstacle::kind, v, v};
@@ -111,7 +112,7 @@ private:
                 if (!b.members.empty() && !(c.key == b.members[0].key))
                     return refused_bucket<V>{bucket_obstacle::keys_differ, v, first};
                 if (!b.members.empty() && !joins(b, c))
-                    return refused_bucket<V>{bucket_obstacle::dependent, v, conflict(b, c)};
+                    return refused_bucket<V>{bucket_obstacle::dependent, v, conflict(b, c, apart)};
                 add(b, c);
                 if (b.members.size() > 1 && !within(b, b.members[0], b.members.size()))
                     return refused_bucket<V>{bucket_obstacle::limits, v, first};
@@ -195,14 +196,20 @@ private:
     [[nodiscard]] bool depend(const bucket_in_growth& b, const bucket_candidate& c) {
         return reach_.reaches(b.members[0].wait, c.start) || reach_.reaches(c.wait, b.members[0].start);
     }
-    /// Merges c into b in reach_, if that is legal. Returns whether it was.
-    [[nodiscard]] bool joins(const bucket_in_growth& b, const bucket_candidate& c) {
-        return reach_.try_merge_collectives({b.members[0].start, b.members[0].wait}, {c.start, c.wait}).has_value();
+    /// Merges a and c, and all that they are merged with, in reach_, if that is legal. Returns whether it was.
+    [[nodiscard]] bool merges(const bucket_candidate& a, const bucket_candidate& c) {
+        return reach_.try_merge_collectives({a.start, a.wait}, {c.start, c.wait}).has_value();
     }
-    /// The member of b that a report names if c cannot join b. All members are merged, so each reaches what one does.
-    [[nodiscard]] V conflict(const bucket_in_growth& b, const bucket_candidate& c) {
-        for (const bucket_candidate& m : b.members)
-            if (reach_.reaches(m.wait, c.start) || reach_.reaches(c.wait, m.start)) return f_.vertex[m.start];
+    /// Merges c into b in reach_, if that is legal. Returns whether it was.
+    [[nodiscard]] bool joins(const bucket_in_growth& b, const bucket_candidate& c) { return merges(b.members[0], c); }
+    /// The member of b that a report names if c cannot join b: the first that cannot be merged with c even without the
+    /// other members, or else the first of all. Goes back to `apart`, when no members of b were merged, because merged
+    /// members all reach what one of them does.
+    [[nodiscard]] V conflict(const bucket_in_growth& b, const bucket_candidate& c, const reachability_mark& apart) {
+        for (const bucket_candidate& m : b.members) {
+            reach_.undo_to(apart);
+            if (!merges(m, c)) return f_.vertex[m.start];
+        }
         return f_.vertex[b.members[0].start];
     }
 
@@ -279,8 +286,10 @@ private:
         std::size_t k = 0;
         while (all[k].start != c.start) ++k;
         const bucket_candidate& near = all[k == 0 ? 1 : k - 1];
-        const bool needs = reach_.reaches(near.wait, c.start) || reach_.reaches(c.wait, near.start);
-        refuse(needs ? bucket_obstacle::dependent : bucket_obstacle::limits, c.start, near.start);
+        const reachability_mark now = reach_.mark();
+        const bool legal = merges(near, c);
+        reach_.undo_to(now);
+        refuse(legal ? bucket_obstacle::limits : bucket_obstacle::dependent, c.start, near.start);
     }
 
     /// Returns the plan and undoes all merges.
