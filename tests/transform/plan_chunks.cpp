@@ -273,6 +273,30 @@ TEST_CASE("what no token reaches is shared; what reads all rows is cut where it 
     CHECK(support::run(p, 5) == before);
 }
 
+TEST_CASE("what the model asks to be cut is cut only if the rows of every region that reads it divide it") {
+    row_program p;
+    row_op* x = p.append(does::input, {}, 12);
+    row_op* u = p.append(does::input, {}, 6);
+    row_op* a = p.append(does::add, {x, u}, 12);  // each row of u for two of x
+    row_op* b = p.append(does::add, {x, u}, 12);
+    row_op* y = p.append(does::scale, {x}, 12);
+    p.append(does::output, {a, b, y}, 1);
+    const auto planned = [&](const regions& of) {
+        const auto made = plan(p, of, {{x, 0}}, {.skip_refused = true});
+        REQUIRE(made);
+        CHECK(verify_chunks(*made, support::row_view{&p}, support::row_model{}, support::row_chunk_model{}));
+        return *made;
+    };
+    const auto both = planned({{{a}, {1, 1}}, {{b, y}, {2, 2}}});
+    CHECK(refused(both) == std::vector<row_op*>{a, b});
+    for (const auto& s : both.splits) CHECK(s.value == x);
+    const auto one = planned({{{a}, {1, 1}}, {{y}, {2, 2}}});
+    CHECK(one.operations.size() == 2);
+    CHECK(one.splits.size() == 3);  // x for both regions, and u
+    const auto kept = planned({{{a}, {1, 1}}, {{b, y}, {2, 2}, {b}}});
+    CHECK(kept.operations.size() == 2);
+}
+
 TEST_CASE("what all chunks share is added to by every chunk, one behind the other") {
     row_program p;
     row_op* x = p.append(does::input, {}, 4);

@@ -192,14 +192,22 @@ private:
                 verdict.wanted == k && p_.components(x) == 1 && p_.token_dim[x] < 0 && waits_[p_.producer[x]].empty();
             k += static_cast<std::int32_t>(p_.components(x));
             if (!wanted || operands_[static_cast<std::size_t>(verdict.wanted)].what != kind::whole) continue;
-            const std::int64_t extent = extent_(x, static_cast<std::size_t>(verdict.wanted_dim));
-            if (extent <= 0 || extent % p_.tokens[p_.region[v]] != 0) continue;
+            if (!divisible(x, extent_(x, static_cast<std::size_t>(verdict.wanted_dim)))) continue;
             p_.token_dim[x] = verdict.wanted_dim;
             operands_[static_cast<std::size_t>(verdict.wanted)] = {kind::sliced, verdict.wanted_dim};
             again_ = true;  // other candidates may have seen it whole
             return judge(v);
         }
         return verdict;
+    }
+
+    /// Whether x may be cut along a dimension of this extent. Once it is cut, it is cut for every region that reads it,
+    /// so the extent must be a multiple of the tokens of each of them, except where only refused candidates read it.
+    bool divisible(std::uint32_t x, std::int64_t extent) const {
+        return extent > 0 && std::ranges::all_of(p_.readers[x], [&](std::uint32_t u) {
+                   return refused_[u] || p_.region[u] == chunk_program::no_region ||
+                          extent % p_.tokens[p_.region[u]] == 0;
+               });
     }
 
     /// Removes operations that only pass addends on to the outside; they run once, on the sum. An operation that reads
