@@ -209,6 +209,34 @@ TEST_CASE("a model that does not say what a result is, is in error, whatever may
         }
 }
 
+TEST_CASE("a model that leaves a result of a chain unset only when it is asked again is in error too") {
+    struct forgetful : support::row_chunk_model {
+        int* asked;
+        explicit forgetful(int& times) : asked(&times) {}
+        chunk_verdict combine_rule(row_op* v, std::int64_t rows, std::span<const chunk_state> in,
+                                   std::span<chunk_state> out) const {
+            if (v->what == does::increment && (*asked)++ > 0) return {true, {}, true};
+            return support::row_chunk_model::combine_rule(v, rows, in, out);
+        }
+    };
+    row_program p;
+    row_op* x = p.append(does::input, {}, 4);
+    row_op* counts = p.append(does::input, {}, 1);
+    row_op* t = p.append(does::total, {x}, 1);
+    row_op* up = p.append(does::increment, {counts, t}, 1);
+    p.append(does::output, {up}, 1);
+    const regions all{{{t, up}, {2, 2}}};
+    const tokens cut{{x, 0}};
+    int asked = 0;
+    const auto made = plan_chunks(support::row_view{&p}, support::row_model{}, forgetful(asked),
+                                  std::span<const chunk_region<row_op*>>(all),
+                                  std::span<const token_dimension<row_op*>>(cut), {.skip_refused = true});
+    REQUIRE(!made);
+    CHECK(asked == 2);
+    CHECK(made.error().why == reason::result_unset);
+    CHECK(made.error().vertex == up);
+}
+
 TEST_CASE("a region that no token reaches is an error, or listed beside one that is reached") {
     row_program p;
     row_op* x = p.append(does::input, {}, 4);

@@ -51,6 +51,7 @@ public:
             if (!sweep()) return false;
             take_out_tails();
             take_in_chains();
+            if (fault_.why == chunk_reason::result_unset) return false;
             if (apart_.share_idle()) {
                 again_ = true;
                 continue;
