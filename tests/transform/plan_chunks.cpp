@@ -481,6 +481,7 @@ TEST_CASE("a region that is left and entered again waits for all chunks in betwe
     CHECK(refused.error().other == z);
     CHECK(refused.error().path == std::vector<row_op*>{y, a, b, z});
     CHECK(plan(p, {{{y}, {2, 2}}, {{z}, {2, 2}}}, {{x, 0}, {b, 0}}, {.only_convex = true}).has_value());
+    CHECK(plan(p, {{{shared, y, z}, {4}}}, {{x, 0}}, {.only_convex = true})->empty());  // one chunk stays as it is
     const auto made = plan(p, gap, {{x, 0}});
     REQUIRE(made);
     CHECK(made->counts() == chunk_counts{2, 4, 2, 2, 0});

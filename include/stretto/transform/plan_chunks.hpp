@@ -197,8 +197,8 @@ template <dependence_graph G, op_model<G> M, chunk_model<G> C>
     chunk_plan<V, value_t<G>> plan;
     detail::chunk_request<G, C> request(g, chunks, n, plan);
     if (!request.take_regions(regions) || !request.take_tokens(tokens)) return unexpected(request.error());
-    if (options.only_convex && !request.check_convex()) return unexpected(request.error());
     request.leave_single_chunks();
+    if (options.only_convex && !request.check_convex()) return unexpected(request.error());
 
     auto rule = [&](std::uint32_t v, std::int64_t rows, std::span<const chunk_state> operands,
                     std::span<chunk_state> results) {

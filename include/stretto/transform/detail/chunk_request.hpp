@@ -83,6 +83,12 @@ public:
         return true;
     }
 
+    /// Removes the candidates of regions with a single chunk, because such a region stays as it is.
+    void leave_single_chunks() {
+        for (std::uint32_t& r : p_.region)
+            if (r != chunk_program::no_region && plan_.regions[r].sizes.size() == 1) r = chunk_program::no_region;
+    }
+
     /// Checks for every region that its candidates which tokens reach are convex. All chunks share the results of the
     /// other candidates, so it does not matter where these are.
     bool check_convex() {
@@ -105,12 +111,6 @@ public:
             return false;
         }
         return true;
-    }
-
-    /// Removes the candidates of regions with a single chunk, because such a region stays as it is.
-    void leave_single_chunks() {
-        for (std::uint32_t& r : p_.region)
-            if (r != chunk_program::no_region && plan_.regions[r].sizes.size() == 1) r = chunk_program::no_region;
     }
 
 private:
