@@ -86,7 +86,16 @@ TEST_CASE("what plan_chunks refuses is said of the caller's operations") {
     const auto missing = said({{{y}, {2, 2}}}, {{x, 1}});
     CHECK(missing.cause == "is to be cut along dimension 1, and has 1 dimension");
     CHECK(missing.region == chunk_explanation<row_op*>::no_region);
+    CHECK(said({{{y}, {2, 2}}}, {{x, 1}, {x, 0}}).cause == missing.cause);  // not the dimension that it has
     CHECK(said({{{w}, {2, 2}}}, {{x, 0}}).cause == "has no node that a token reaches, so there is nothing to cut");
+    row_program other;
+    while (other.ops.size() < p.ops.size()) other.append(does::input, {}, 4);
+    row_op* foreign = other.append(does::input, {}, 4);
+    const auto strange = said({{{y}, {2, 2}}}, {{foreign, 0}});
+    CHECK(strange.vertex == foreign);
+    CHECK(strange.cause == "is not listed by the graph");
+    CHECK(strange.region == chunk_explanation<row_op*>::no_region);
+    CHECK(said({{{y, foreign}, {2, 2}}}, {{x, 0}}).region == 0);
     const auto twice = said({{{y}, {2, 2}}, {{y, s}, {1, 3}}}, {{x, 0}});
     CHECK(twice.cause == "is a node of two regions: also of region 0");
     CHECK(twice.vertex == y);

@@ -102,7 +102,7 @@ enum class chunk_reason : std::uint8_t {
     extent_indivisible,  ///< the extent of a token dimension is not a multiple of the number of rows of a region
     dim_out_of_range,    ///< a value does not have its token dimension
     overlapping,         ///< `vertex` is a candidate in two regions
-    not_in_graph,        ///< a candidate is not a vertex of the graph
+    not_in_graph,        ///< a candidate, or the producer of a token dimension, is not a vertex of the graph
     not_convex,          ///< `path` leaves a region at `vertex` and enters it again at `other`
     nothing_reached,     ///< no token reaches any candidate of a region
     refused,             ///< `vertex` cannot run per chunk, for the reason in `detail`

@@ -80,7 +80,7 @@ public:
                 return about_region(e.region, "is to run in chunks of " + sizes(e.region) + " rows, more than 2^63 - 1",
                                     "rows per chunk add up to the tokens");
             case chunk_reason::extent_indivisible:
-                return about(e, token_rows(e.vertex) + ", and the chunks of the region " + have(e.region),
+                return about(e, token_rows(e) + ", and the chunks of the region " + have(e.region),
                              "rows per chunk add up to the tokens, or to a number that divides them");
             case chunk_reason::dim_out_of_range: {
                 explanation made =
@@ -91,8 +91,13 @@ public:
             case chunk_reason::overlapping:
                 return about(e, "is a node of two regions" + first_region_of(e.vertex),
                              "give every node to one region; what has equal chunks may be one region");
-            case chunk_reason::not_in_graph:
-                return about(e, "is not listed by the graph", "a region has nodes of the graph only");
+            case chunk_reason::not_in_graph: {
+                explanation made = about(e, "is not listed by the graph", "a region has nodes of the graph only");
+                if (lists(e.region, e.vertex)) return made;
+                made.region = explanation::no_region;
+                made.hint = "tokens lie along a dimension of a value that a node of the graph gives";
+                return made;
+            }
             case chunk_reason::nothing_reached:
                 return about_region(e.region, "has no node that a token reaches, so there is nothing to cut",
                                     "chunks are cut along the token dimensions of what the region reads");
@@ -177,31 +182,54 @@ private:
         for (std::size_t k = 0; k < shown; ++k) text += (k == 0 ? "" : " + ") + std::to_string(all[k]);
         return shown == all.size() ? text : text + " + (" + std::to_string(all.size() - shown) + " more)";
     }
-    /// The same as a predicate, with their total: "have 4 + 2 = 6".
-    [[nodiscard]] std::string have(std::uint32_t region) const {
+    /// The rows of all chunks of a region.
+    [[nodiscard]] std::int64_t rows_of(std::uint32_t region) const {
         std::int64_t rows = 0;
         for (std::int64_t size : regions_[region].sizes) rows += size;
-        return "have " + sizes(region) + (regions_[region].sizes.size() > 1 ? " = " + std::to_string(rows) : "");
+        return rows;
     }
-    /// Returns the last token dimension of a value that `v` produces; nullptr if there is none.
-    [[nodiscard]] const token_dimension<value_t<G>>* token_of(const vertex_type& v) const {
-        const token_dimension<value_t<G>>* found = nullptr;
+    /// The sizes and their total as a predicate: "have 4 + 2 = 6".
+    [[nodiscard]] std::string have(std::uint32_t region) const {
+        return "have " + sizes(region) +
+               (regions_[region].sizes.size() > 1 ? " = " + std::to_string(rows_of(region)) : "");
+    }
+    /// Whether the region names v.
+    [[nodiscard]] bool lists(std::uint32_t region, const vertex_type& v) const {
+        if (region >= regions_.size()) return false;
+        for (const auto* list : {&regions_[region].candidates, &regions_[region].kept})
+            for (const vertex_type& u : *list)
+                if (u == v) return true;
+        return false;
+    }
+    /// Whether the value of a token dimension is one tensor that has the dimension.
+    [[nodiscard]] bool exists(const token_dimension<value_t<G>>& t) const {
+        return static_cast<std::size_t>(shapes_->components_of(t.value)) == 1 &&
+               t.dim < static_cast<std::size_t>(shapes_->rank(t.value, 0));
+    }
+    /// Returns the first token dimension of a value that `v` produces for which `faulty` holds, which is the one that
+    /// an error is about; nullptr if there is none.
+    template <class Faulty>
+    [[nodiscard]] const token_dimension<value_t<G>>* token_of(const vertex_type& v, Faulty faulty) const {
         for (const token_dimension<value_t<G>>& t : tokens_) {
             const vertex_type producer = view_.producer(t.value);
-            if (producer == v) found = &t;
+            if (producer == v && faulty(t)) return &t;
         }
-        return found;
+        return nullptr;
     }
-    /// Describes the token dimension of a value that v produces.
-    [[nodiscard]] std::string token_rows(const vertex_type& v) const {
-        const token_dimension<value_t<G>>* token = token_of(v);
+    /// Describes the token dimension that the chunks of a region do not divide.
+    [[nodiscard]] std::string token_rows(const chunk_error<vertex_type>& e) const {
+        const std::int64_t total = rows_of(e.region);
+        const token_dimension<value_t<G>>* token = token_of(e.vertex, [&](const token_dimension<value_t<G>>& t) {
+            return exists(t) && total > 0 && static_cast<std::int64_t>(shapes_->extent(t.value, 0, t.dim)) % total != 0;
+        });
         if (token == nullptr) return "has rows of tokens";
         const auto rows = static_cast<std::int64_t>(shapes_->extent(token->value, 0, token->dim));
         return "has " + std::to_string(rows) + " rows of tokens along dimension " + std::to_string(token->dim);
     }
-    /// Describes why such a value cannot be cut along its token dimension.
+    /// Describes why a value that v produces cannot be cut along its token dimension.
     [[nodiscard]] std::string missing_dimension(const vertex_type& v) const {
-        const token_dimension<value_t<G>>* token = token_of(v);
+        const token_dimension<value_t<G>>* token =
+            token_of(v, [&](const token_dimension<value_t<G>>& t) { return !exists(t); });
         if (token == nullptr) return "is to be cut along a dimension that it does not have";
         const auto tensors = static_cast<std::size_t>(shapes_->components_of(token->value));
         if (tensors != 1) return "is to be cut, and is no tensor but " + std::to_string(tensors);
