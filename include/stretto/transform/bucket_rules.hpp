@@ -33,7 +33,7 @@ enum class bucket_rule : std::uint8_t {
         case bucket_rule::unknown_vertex:
             return "names something that the program does not have";
         case bucket_rule::claimed_twice:
-            return "is in two buckets";
+            return "would be removed twice";
         case bucket_rule::too_few_members:
             return "has fewer than two members";
         case bucket_rule::no_member:
@@ -55,7 +55,7 @@ enum class bucket_rule : std::uint8_t {
         case bucket_rule::out_of_order:
             break;
     }
-    return "comes before something that it depends on";
+    return "comes before something that it depends on, or is in a bucket listed before one that is launched earlier";
 }
 
 }  // namespace stretto
