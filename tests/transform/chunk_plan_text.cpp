@@ -87,6 +87,18 @@ TEST_CASE("a chain as text, and back") {
     CHECK(write_chunk_plan(*plan, vertex_name, value_name) == text);
 }
 
+TEST_CASE("every kind of state has a word, even the one that no plan of plan_chunks has") {
+    for (int k = 0; k <= static_cast<int>(kind::unset); ++k) {
+        plan_type plan;
+        plan.regions.push_back({2, {1, 1}});
+        plan.states.push_back({static_cast<kind>(k)});
+        plan.operations.push_back({.vertex = 1, .first_result = 0, .last_result = 1});
+        const auto back = read(write_chunk_plan(plan, vertex_name, value_name));
+        REQUIRE(back);
+        CHECK(same(*back, plan));
+    }
+}
+
 TEST_CASE("a plan as text, and back") {
     const auto plan = read(example);
     REQUIRE(plan);

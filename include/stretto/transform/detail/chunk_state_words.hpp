@@ -13,12 +13,12 @@
 
 namespace stretto::detail {
 
-/// The words for the kinds of states, in the order of chunk_state::kind. `unset`, which occurs in no plan, has none.
-inline constexpr std::array<std::string_view, 5> chunk_state_words = {"whole", "sliced", "permuted", "addend",
-                                                                      "opaque"};
+/// The words for the kinds of states, in the order of chunk_state::kind. `unset` occurs in no plan of plan_chunks.
+inline constexpr std::array<std::string_view, 6> chunk_state_words = {"whole",  "sliced", "permuted",
+                                                                      "addend", "opaque", "unset"};
 
 /// Appends a blank and a state: its kind, then each other member that differs from its default. read_chunk_state reads
-/// it. Precondition: the state is not `unset`.
+/// it.
 inline void append_chunk_state(std::string& text, const chunk_state& s) {
     text += ' ';
     text += chunk_state_words[static_cast<std::size_t>(s.what)];
