@@ -75,12 +75,12 @@ template <vertex_list_graph G, op_model<G> M, group_model L, class Wanted>
     isolation_plan<vertex_t<G>> plan;
     plan.groups = static_cast<std::size_t>(groups.group_count());
 
-    std::vector<char> by_wanted(plan.groups, false), by_others(plan.groups, false);
+    std::vector<char> by_others(plan.groups, false);  // whether starts that are not wanted use a group
     for (const vertex_t<G> v : view.vertices()) {
         if (model.kind(v) != op_kind::start) continue;
         const group_id group = group_of<G>(model, v);
         if (group >= plan.groups) return unexpected(isolation_error{why::group_out_of_range, group});
-        (wanted(v) ? by_wanted : by_others)[group] = true;
+        if (!wanted(v)) by_others[group] = true;
     }
 
     std::vector<group_id> target(plan.groups, no_group);
