@@ -117,7 +117,7 @@ TEST_CASE("of what may come next, what stood first") {
     std::size_t merged = 0, moved = 0;
     stretto_check("random programs", 10000, [&](const std::vector<std::uint8_t>& bytes) {
         const merged_program p = drawn(bytes);
-        const auto order = detail::merged_order(p.before, p.after, p.sets);
+        const auto order = detail::order_merger<>(p.before, p.after, p.sets).run();
         RC_ASSERT(order == by_definition(p.before, p.sets).run());
         for (const merged_set& s : p.sets) merged += s.members.size() > 1;
         moved += !std::is_sorted(order.begin(), order.end());
@@ -151,6 +151,7 @@ TEST_CASE("a late set draws nothing forward, and puts its readers off") {
         before.push_row(row);
     const index_lists after = before.inverse(5);
     using order = std::vector<std::uint32_t>;
-    CHECK(detail::merged_order(before, after, {{{1, 4}, false}}) == order{0, 2, 1, 4, 3});
-    CHECK(detail::merged_order(before, after, {{{4, 1}, true}}) == order{0, 2, 4, 1, 3});
+    const std::vector<merged_set> late = {{{1, 4}, false}}, early = {{{4, 1}, true}};
+    CHECK(detail::order_merger<>(before, after, late).run() == order{0, 2, 1, 4, 3});
+    CHECK(detail::order_merger<>(before, after, early).run() == order{0, 2, 4, 1, 3});
 }

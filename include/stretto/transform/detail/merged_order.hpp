@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "stretto/core/config.hpp"
 #include "stretto/core/index_lists.hpp"
 
 namespace stretto::detail {
@@ -30,6 +29,10 @@ struct merged_set {
 /// Vertices are visited by rank, and most can be taken without a look at their edges. Only these may have to wait for
 /// another vertex: sets, vertices that were moved, successors of late sets, and successors of vertices that wait. A
 /// vertex that waits is taken as soon as everything that it depends on has been taken.
+///
+/// `before` lists, by position, what must come before it; `after` is its inverse. Both, and the sets, must outlive this
+/// object. Precondition: no two sets have a member in common. Takes O(V) time, and O(log v) for each edge of the v
+/// vertices that are merged, are moved or have to wait. Deterministic.
 template <class = void>
 class order_merger {
     using id = std::uint32_t;
@@ -178,17 +181,6 @@ private:
     std::size_t count_ = 0;     // positions that are in the order so far
     std::vector<entry> ready_;  // a heap of vertices that have waited and can be taken
 };
-
-/// The positions in their new order. `before` lists, by position, what must come before it; `after` is its inverse.
-/// Preconditions: no two sets have a member in common, and contracting them creates no cycle. Takes O(V) time, and
-/// O(log v) for each edge of the v vertices that are merged, are moved or have to wait. Deterministic.
-template <class = void>
-[[nodiscard]] std::vector<std::uint32_t> merged_order(const index_lists& before, const index_lists& after,
-                                                      const std::vector<merged_set>& sets) {
-    std::vector<std::uint32_t> order = order_merger<>(before, after, sets).run();
-    STRETTO_ASSERT(order.size() == before.rows(), "contracting the sets makes a cycle");
-    return order;
-}
 
 }  // namespace stretto::detail
 
