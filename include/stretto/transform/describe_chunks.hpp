@@ -13,42 +13,20 @@
 #include <utility>
 #include <vector>
 
-#include "stretto/core/checked_index.hpp"
 #include "stretto/core/concepts.hpp"
 #include "stretto/core/config.hpp"
 #include "stretto/core/dataflow_concepts.hpp"
-#include "stretto/core/index_lists.hpp"
-#include "stretto/core/value_map.hpp"
 #include "stretto/transform/apply_chunks.hpp"
 #include "stretto/transform/chunk_plan.hpp"
+#include "stretto/transform/detail/recorded_program.hpp"
 
 namespace stretto {
 namespace detail {
 
-/// A program as numbers, in program order. apply_chunks transforms it instead of the user's program.
-struct numbered_dataflow {
-    index_lists operands, results, consumers;
-    std::vector<std::uint32_t> producer;
-};
-
-/// A view of such a program; vertices and values are their numbers.
-struct numbered_dataflow_view {
-    using vertex_type = std::uint32_t;
-    using value_type = std::uint32_t;
-    const numbered_dataflow* program;
-
-    [[nodiscard]] std::span<const std::uint32_t> operands(std::uint32_t v) const { return program->operands[v]; }
-    [[nodiscard]] std::span<const std::uint32_t> results(std::uint32_t v) const { return program->results[v]; }
-    [[nodiscard]] std::uint32_t producer(std::uint32_t x) const { return program->producer[x]; }
-    [[nodiscard]] std::span<const std::uint32_t> consumers(std::uint32_t x) const { return program->consumers[x]; }
-    [[nodiscard]] std::size_t index(std::uint32_t v) const { return v; }
-    [[nodiscard]] std::size_t index_bound() const { return program->results.rows(); }
-};
-
 /// A rewriter that writes lines instead of making operations. New values are numbered after those of the program.
 class chunk_lines {
 public:
-    chunk_lines(const numbered_dataflow& program, std::vector<std::string> operators, std::vector<std::string> values)
+    chunk_lines(const numbered_program& program, std::vector<std::string> operators, std::vector<std::string> values)
         : program_(program),
           operators_(std::move(operators)),
           values_(std::move(values)),
@@ -148,7 +126,7 @@ private:
         made_[at_] += "+ " + line(results, what, operands);
     }
 
-    const numbered_dataflow& program_;
+    const numbered_program& program_;
     std::vector<std::string> operators_, values_;
     std::vector<std::string> made_;                // by vertex: the lines of operations inserted before it
     std::vector<std::vector<std::uint32_t>> now_;  // by vertex: its current operands, if they have changed
@@ -194,45 +172,17 @@ template <vertex_list_graph G, class OperatorName, class ValueName>
              }
 [[nodiscard]] std::string describe_chunks(const chunk_plan<vertex_t<G>, value_t<G>>& plan, G g,
                                           OperatorName operator_name, ValueName value_name) {
-    detail::numbered_dataflow p;
+    const detail::recorded_program<G> program(g);  // apply_chunks transforms it instead of the user's program
     std::vector<std::string> operators, names;
-    std::vector<std::uint32_t> number(g.index_bound(), UINT32_MAX);
-    value_numbering<G> values(g);
     for (vertex_t<G> v : g.vertices()) {
-        const std::uint32_t id = static_cast<std::uint32_t>(operators.size());
-        number[detail::checked_index(g, v, number.size())] = id;
         operators.emplace_back(std::string_view(operator_name(v)));
-        for (std::uint32_t x = values.add(v); x < values.size(); ++x) {
-            p.results.push(x);
-            p.producer.push_back(id);
-            names.emplace_back(std::string_view(value_name(values.value(x))));
-        }
-        p.results.close_row();
+        for (value_t<G> x : g.results(v)) names.emplace_back(std::string_view(value_name(x)));
     }
-    const auto number_of = [&](value_t<G> x) {
-        const std::uint32_t id = values.number(x);
-        STRETTO_ASSERT(id != values.none, "the plan is one of another program");
-        return id;
-    };
-    for (vertex_t<G> v : g.vertices()) {
-        for (value_t<G> x : g.operands(v)) p.operands.push(number_of(x));
-        p.operands.close_row();
-    }
-    p.consumers = p.operands.inverse(values.size());
-
-    chunk_plan<std::uint32_t, std::uint32_t> numbered;
-    numbered.states = plan.states;
-    for (const auto& r : plan.regions) numbered.regions.push_back({r.tokens, r.sizes});
-    for (const auto& o : plan.operations)
-        numbered.operations.push_back(
-            {number[g.index(o.vertex)], o.region, o.once, o.first_operand, o.first_result, o.last_result, o.chained});
-    for (const auto& s : plan.splits) numbered.splits.push_back({number_of(s.value), s.region, s.dim});
-    for (const auto& j : plan.joins) {
-        numbered.joins.push_back({number_of(j.value), j.region, j.how, j.dim, {}, j.late});
-        for (const vertex_t<G>& v : j.readers) numbered.joins.back().readers.push_back(number[g.index(v)]);
-    }
-    detail::chunk_lines lines(p, std::move(operators), std::move(names));
-    apply_chunks(numbered, detail::numbered_dataflow_view{&p}, lines);
+    const auto numbered = program.numbered(g, plan);
+    for ([[maybe_unused]] const auto& o : numbered.operations)
+        STRETTO_ASSERT(o.vertex != detail::not_recorded, "the plan is one of another program");
+    detail::chunk_lines lines(program.numbers(), std::move(operators), std::move(names));
+    apply_chunks(numbered, program.view(), lines);
     std::string text = lines.text();
     for (std::uint32_t r : plan.unreached)
         text += "! no token reaches region " + std::to_string(r) + " of " + std::to_string(plan.regions.size()) +
