@@ -317,6 +317,20 @@ TEST_CASE("what is read before it is made is found, also by who has not asked ch
     CHECK(check_op_model(support::row_view{&p}, support::row_model{}).error().vertex == 1);
 }
 
+TEST_CASE("a model says one kind of collective, whether it is asked for the kind or for the call") {
+    struct both : archetypes::calls {
+        collective_kind said;
+        explicit both(collective_kind kind) : calls(0), said(kind) {}
+        collective_kind collective(archetypes::vertex) const { return said; }
+    };
+    CHECK(check_op_model(archetypes::program(0), archetypes::calls(0)));
+    CHECK(check_op_model(archetypes::program(0), both(collective_kind::all_to_all)));
+    const auto found = check_op_model(archetypes::program(0), both(collective_kind::all_gather));
+    REQUIRE(!found);
+    CHECK(found.error().rule == std::string("collective"));
+    CHECK(found.error().vertex == 1);
+}
+
 TEST_CASE("the summary of a model says which members it has") {
     const auto few = check_op_model(archetypes::program(0), archetypes::kinds(0));
     REQUIRE(few);

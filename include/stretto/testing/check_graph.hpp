@@ -72,13 +72,13 @@ template <dependence_graph G>
     return summary;
 }
 
-/// Checks a model against its graph: durations and sizes are not negative; groups are positions in a list; a wait waits
-/// for an earlier start or for nothing; operands are defined before they are read; aliases and effects name values that
-/// already exist and that the operation reads, or whose storage it reads (first_unread_storage); no result aliases
-/// itself; and no member has a name that looks like a misspelt optional one. It also replays the program: between a
-/// start and its first wait, no kernel and no other start may read or write what the collective fills, or write what it
-/// reads, even through aliases. For each vertex it calls only the members that `op_model` documents for its kind.
-/// Precondition: check_graph finds nothing. O(V + E) calls.
+/// Checks a model against its graph: durations and sizes are not negative; groups are positions in a list;
+/// collective(v) is the kind of call(v); a wait waits for an earlier start or for nothing; operands are defined before
+/// they are read; aliases and effects name values that already exist and that the operation reads, or whose storage it
+/// reads (first_unread_storage); no result aliases itself; and no member has a name that looks like a misspelt optional
+/// one. It also replays the program: between a start and its first wait, no kernel and no other start may read or write
+/// what the collective fills, or write what it reads, even through aliases. For each vertex it calls only the members
+/// that `op_model` documents for its kind. Precondition: check_graph finds nothing. O(V + E) calls.
 template <dependence_graph G, op_model<G> M>
 [[nodiscard]] expected<model_summary, finding> check_op_model(G g, M model) {
     using V = vertex_t<G>;
@@ -113,6 +113,9 @@ template <dependence_graph G, op_model<G> M>
                     broken("group",
                            "group(v) is too large for a position in a list of groups; give a handle or a hash of a "
                            "communicator the number under which it first occurred");
+                if constexpr (calling_op_model<M, G>)
+                    if (collective_of<G>(model, v) != call_of<G>(model, v).kind)
+                        broken("collective", "collective(v) is not the kind of call(v)");
                 break;
             case op_kind::output:
                 ++summary.outputs;
