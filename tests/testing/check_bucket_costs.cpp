@@ -20,8 +20,11 @@ struct costs_with_fault {
         if (fault == 1) return {1000 - b.count / 1000};
         if (fault == 2) return {-5};
         if (fault == 3 && b.count > 64) return {10};  // less than what its own payload takes
+        if (fault == 6 && b.count == 64) return {-5};
+        if (fault == 7 && b.count == 64) return {99};  // less than what nothing takes
         return {100 + b.count / 8};
     }
+    bytes size_of(std::uint32_t x) const { return {fault == 8 && x == 2 ? -1 : 8}; }
     nanoseconds of_moving(bytes b) const { return {fault == 4 ? 1000 - b.count : fault == 5 ? -1 : b.count}; }
 };
 
@@ -42,4 +45,7 @@ TEST_CASE("costs of buckets that keep their promises, and those that break a rul
     CHECK(rule_of(3) == "of_merged");
     CHECK(rule_of(4) == "of_moving");
     CHECK(rule_of(5) == "of_moving");
+    CHECK(rule_of(6) == "of_merged");
+    CHECK(rule_of(7) == "of_merged");
+    CHECK(rule_of(8) == "size_of");
 }

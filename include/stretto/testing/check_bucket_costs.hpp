@@ -27,8 +27,8 @@ struct bucket_cost_summary {
 };
 
 /// Checks that more bytes take no less time, and that times are not negative: for copies of 1, 2, 4, … 2^36 bytes, and
-/// for every start with a payload that exceeds its own by each of these amounts, compared with the one before, with its
-/// own payload and with none. Deterministic. O(V) calls.
+/// for every start with no payload, with its own, and with one that exceeds its own by each of these amounts. Also
+/// checks that no size of a value is negative, if the model has `size_of`. Deterministic. O(V + values) calls.
 template <vertex_list_graph G, op_model<G> M, bucket_cost_model<G> C>
 [[nodiscard]] expected<bucket_cost_summary, finding> check_bucket_costs(G g, const M& ops, const C& costs) {
     constexpr bytes most{std::int64_t{1} << 36};
@@ -38,26 +38,34 @@ template <vertex_list_graph G, op_model<G> M, bucket_cost_model<G> C>
     for (bytes b{1}; b <= most; b += b) {
         const nanoseconds t = costs.of_moving(b);
         if (t < before || t.count < 0)
-            return unexpected(finding{
-                .rule = "of_moving", .hint = "a copy of more bytes takes less time, or less than none", .vertex = 0});
+            return unexpected(
+                finding{.rule = "of_moving", .hint = "a copy of more bytes takes less time, or less than none"});
         before = t;
     }
     for (const vertex_t<G> v : g.vertices()) {
         if (ops.kind(v) == op_kind::start) {
             const bytes own = payload_of<G>(ops, v);
             const nanoseconds alone = costs.of_merged(v, own);
-            before = costs.of_merged(v, {});
+            const nanoseconds empty = costs.of_merged(v, {});
+            bool in_order = empty.count >= 0 && empty <= alone;
+            before = alone;
             for (bytes b{1}; b <= most; b += b) {
                 const nanoseconds t = costs.of_merged(v, own + b);
-                if (t < before || t < alone || before.count < 0)
-                    return unexpected(finding{.rule = "of_merged",
-                                              .hint = "a larger collective takes less time, or less than none",
-                                              .vertex = here});
+                in_order = in_order && before <= t;
                 before = t;
             }
+            if (!in_order)
+                return unexpected(finding{.rule = "of_merged",
+                                          .hint = "a larger collective takes less time, or less than none",
+                                          .vertex = here});
             ++summary.starts;
             if (summary.dearest < alone) summary.dearest = alone;
         }
+        if constexpr (detail::has_size_as_documented<C, value_t<G>>)
+            for (const value_t<G>& x : g.results(v))
+                if (bytes(costs.size_of(x)) < bytes{})
+                    return unexpected(
+                        finding{.rule = "size_of", .hint = "size_of(x) of a result is negative", .vertex = here});
         ++here;
     }
     return summary;
