@@ -36,6 +36,11 @@ struct faulty : support::program_forms {
         if (fault == 9) f->row = {40};
         if (fault == 10) f->parts[0].value = f->packs[0];
         if (fault == 11) f->parts[0].value = 1000;
+        if (fault == 12) f->parts[0].value = p->order.back();  // made after the start
+        if (fault == 13)
+            for (std::uint32_t w : p->order)  // the wait for another start
+                if (p->nodes[w].op == support::reduction_op::wait && p->nodes[w].operands[0] != v) f->wait = w;
+        if (fault == 13) f->unpacks.clear();
         return f;
     }
 };
@@ -74,4 +79,6 @@ TEST_CASE("a bucket form model that breaks a rule") {
     CHECK(rule_of(9) == "slice");
     CHECK(rule_of(10) == "part");
     CHECK(rule_of(11) == "value");
+    CHECK(rule_of(12) == "part");
+    CHECK(rule_of(13) == "wait");
 }

@@ -28,17 +28,23 @@ struct bucket_form_summary {
 
 /// Checks that only starts have a form, and that repeated calls return the same one; that its wait, its copies and the
 /// producers of its values are vertices of the graph; that copies are listed in program order, packs before the start
-/// and unpacks after the wait, which is of kind wait; that slices lie within the row and are not empty; and that no
-/// pack makes a part. Deterministic. O(V + size of the forms).
+/// and unpacks after the wait, which waits for this start; that slices lie within the row and are not empty; and that
+/// parts are made before the start, and not by a pack. Deterministic. O(V + size of the forms).
 template <vertex_list_graph G, op_model<G> M, bucket_form_model<G> F>
     requires dataflow_graph<G> && indexed_graph<G>
 [[nodiscard]] expected<bucket_form_summary, finding> check_bucket_forms(G g, const M& ops, const F& forms) {
     bucket_form_summary summary;
     constexpr std::size_t none = SIZE_MAX;
     std::vector<std::size_t> place(g.index_bound(), none);
-    std::size_t size = 0;
-    for (const vertex_t<G> v : g.vertices()) place[g.index(v)] = size++;
-    const auto at = [&](vertex_t<G> v) { return g.index(v) < place.size() ? place[g.index(v)] : none; };
+    std::vector<vertex_t<G>> listed;
+    for (const vertex_t<G> v : g.vertices()) {
+        place[g.index(v)] = listed.size();
+        listed.push_back(v);
+    }
+    const auto at = [&](vertex_t<G> v) {
+        const std::size_t p = g.index(v) < place.size() ? place[g.index(v)] : none;
+        return p != none && listed[p] == v ? p : none;
+    };
     std::size_t here = 0;
     for (const vertex_t<G> v : g.vertices()) {
         const auto broken = [&](const char* rule, const char* hint) {
@@ -54,8 +60,9 @@ template <vertex_list_graph G, op_model<G> M, bucket_form_model<G> F>
             summary.parts += form->parts.size();
             summary.copies += form->packs.size() + form->unpacks.size();
             const std::size_t wait = at(form->wait);
-            if (wait == none || wait <= here || ops.kind(form->wait) != op_kind::wait)
-                return broken("wait", "the wait is no wait behind the start");
+            if (wait == none || wait <= here || ops.kind(form->wait) != op_kind::wait ||
+                !(launch_of(g, ops, form->wait) == v))
+                return broken("wait", "the wait is no wait behind the start, or waits for another one");
             std::size_t last = none;
             for (const vertex_t<G> u : form->packs) {
                 if (at(u) == none || at(u) >= here || (last != none && at(u) <= last))
@@ -75,9 +82,12 @@ template <vertex_list_graph G, op_model<G> M, bucket_form_model<G> F>
                     if (slice.offset < bytes{} || slice.size <= bytes{} || form->row < slice.offset + slice.size)
                         return broken("slice", "a slice is empty or lies outside of the row");
                 }
-            for (const auto& part : form->parts)
+            for (const auto& part : form->parts) {
+                if (at(g.producer(part.value)) >= here)
+                    return broken("part", "a part is not there before the start that sends it");
                 for (const vertex_t<G> u : form->packs)
                     if (g.producer(part.value) == u) return broken("part", "a part is what goes into the buffer");
+            }
         }
         ++here;
     }
