@@ -34,6 +34,7 @@ enum class fault {
     clones_in_reverse,
     split_elsewhere,
     split_shares_first,
+    split_forgets_last,
     split_in_halves,
     split_in_reverse,
     split_rows_overlap,
@@ -88,6 +89,7 @@ struct faulty_rewriter : support::row_rewriter {
         if (wrong == fault::split_of_scaled) x = make(does::scale, {x}, x->rows, x->number);
         auto parts = row_rewriter::split(x, dim, own);
         if (wrong == fault::split_shares_first) parts.back() = parts.front();
+        if (wrong == fault::split_forgets_last) parts.pop_back();
         if (wrong == fault::split_in_reverse) std::reverse(parts.begin(), parts.end());
         if (wrong == fault::split_rows_overlap)
             for (row_op* part : parts) part->last -= std::exchange(part->first, 0);
@@ -208,6 +210,7 @@ TEST_CASE("each planted fault is found, with its verb") {
     CHECK(verdict(fault::clones_in_reverse) == "clone: call-order");
     CHECK(verdict(fault::split_elsewhere) == "split: position");
     CHECK(verdict(fault::split_shares_first) == "split: parts");
+    CHECK(verdict(fault::split_forgets_last) == "split: parts");
     CHECK(verdict(fault::split_in_halves) == "split: part-extent");
     CHECK(verdict(fault::split_in_reverse) == "split: part-extent");
     CHECK(verdict(fault::split_rows_overlap) == "split: value");

@@ -86,6 +86,8 @@ private:
             for (X part : t.rewriter.split(o.operands[k], dims[k], std::span<const std::int64_t>(sizes)))
                 parts[k].push_back(part);
             if (finding f = t.look("split", t.position(o.vertex)); *f.rule) return f;
+            if (parts[k].size() != sizes.size())
+                return broken(t, o, "split", "parts", "split gives one part per size, in their order");
             values.compute(t);
         }
         std::vector<std::vector<X>> made(2);
