@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "stretto/testing/archetypes.hpp"
+#include "stretto/testing/model_archetypes.hpp"
 #include "stretto/tune/part_costs.hpp"
 #include "support/checked_row_ir.hpp"
 #include "support/priced_rows.hpp"
@@ -70,6 +72,18 @@ TEST_CASE("what is skipped says why") {
     CHECK(c.passed("chunk model"));
     CHECK(c.text().find("skipped   tensor model: there is no tensors()\n") != std::string::npos);
     CHECK(c.text().find("skipped   rewriter: an IR was given, not what makes one\n") != std::string::npos);
+}
+
+TEST_CASE("a rewriter of a program without values is skipped, not a mistake of the compiler") {
+    struct valueless_ir {
+        archetypes::dependence view() const { return archetypes::dependence(0); }
+        archetypes::kinds model() const { return archetypes::kinds(0); }
+        int rewriter() const { return 0; }
+    };
+    const conformance c = run_conformance([] { return valueless_ir{}; });
+    CHECK(c.passed("view"));
+    CHECK(c.text().find("skipped   rewriter: model() and rewriter() are not both there, or the view is no "
+                        "dataflow_graph\n") != std::string::npos);
 }
 
 namespace {

@@ -210,7 +210,7 @@ void conform_as_it_is(IR& ir, const conformance_options& options, conformance_ru
 template <class Make>
 void conform_rewritten(Make& make, const conformance_options& options, conformance_run& checks) {
     using IR = decltype(make());
-    constexpr bool models = requires(IR& ir) {
+    constexpr bool models = dataflow_graph<view_of<IR>> && requires(IR& ir) {
         ir.model();
         ir.rewriter();
     };
@@ -228,7 +228,7 @@ void conform_rewritten(Make& make, const conformance_options& options, conforman
                                 {s.moved, "moved"},
                                 {s.computed, "values compared"}});
             });
-    else checks.skip("rewriter", "model() and rewriter() are not both there");
+    else checks.skip("rewriter", "model() and rewriter() are not both there, or the view is no dataflow_graph");
     constexpr bool chunking = [] {
         if constexpr (models && chunked_ir<IR>) {
             using trial = rewriter_trial<Make>;
