@@ -152,6 +152,17 @@ const std::vector<damage>& damages() {
         {"the sum has a factor", [](draft& s, draft&) { s["sum1"].field("kwargs") = R"({"alpha":2})"; }, sum_differs,
          "once"},
         {"the sum is a difference", [](draft& s, draft&) { s["sum1"].op = "aten.sub_.Tensor"; }, sum_differs, "once"},
+        {"an addition that is no part of the sum is listed, and vanishes",
+         [](draft& s, draft& p) {
+             for (draft* d : {&s, &p}) {
+                 d->insert_before("output", kernel("buffer", "aten.neg.default", {"x"}, 600, 400, f100));
+                 d->insert_before("output", kernel("later", "aten.neg.default", {"buffer"}, 600, 400, f100));
+                 (*d)["output"].inputs.push_back("later");
+             }
+             s.insert_before("later", support::in_place("bump", "aten.add_.Tensor", {"buffer", "x"}, "buffer"));
+             p["once"].field("sums") = R"(["seen","sum1","sum2","bump"])";
+         },
+         sum_differs, "once"},
         {"the collective is another", [](draft&, draft& p) { p["once"].op = "other.default"; }, operation_changed,
          "once"},
         {"it has other arguments", [](draft&, draft& p) { p["once"].field("args") = R"(["%0", "avg", 8])"; },

@@ -120,8 +120,8 @@ private:
                 "its result is as large as that of a member");
     }
 
-    /// Requires that in the step, the result is the sum of the results of the members, each once, and that nothing else
-    /// reads a part of it.
+    /// Requires that in the step, the result is the sum of the results of the members, each once, that nothing else
+    /// reads a part of it, and that everything that vanishes belongs to that sum.
     void check_results(const plan_sum& s) {
         const capture &step = m_.step, &plan = m_.plan;
         coefficients wanted;
@@ -147,10 +147,18 @@ private:
         if (!whole) return;
         for (old_id u : s.sums)
             if (step.kind(u) != op_kind::view && !is_addition(step, u)) whole = false;
-        if (!whole || terms_of(step, s.result, units, s.sums.size() + units.size()) != wanted)
+        std::vector<std::uint32_t> within;
+        const char* const hint =
+            "sums are the additions, and views of one input among them, of the results of all members";
+        if (!whole || terms_of(step, s.result, units, s.sums.size() + units.size(), &within) != wanted)
             add(plan_rule::sum_differs, s, step.name(s.result),
-                m_.quoted(step, s.result) + " is not the sum of the members, each once",
-                "sums are the additions, and views of one input among them, of the results of all members");
+                m_.quoted(step, s.result) + " is not the sum of the members, each once", hint);
+        else
+            for (old_id u : s.sums)
+                if (!contains(within, u))
+                    add(plan_rule::sum_differs, s, step.name(u),
+                        "lists " + m_.quoted(step, u) + ", which is no part of the sum " + m_.quoted(step, s.result),
+                        hint);
         const new_id v = m_.new_of[s.result];
         if (v == nobody) return;  // it is lost, which is reported elsewhere
         const auto inputs = plan.inputs(v);
@@ -183,9 +191,11 @@ private:
     }
 
     /// Returns how often each unit is in node v; nothing if anything else is in it, or if there are more than `most`
-    /// nodes. `units` maps nodes of c to units.
+    /// nodes. `units` maps nodes of c to units. `within`, if it is given, receives the additions and views between v
+    /// and the units.
     static std::optional<coefficients> terms_of(const capture& c, std::uint32_t v,
-                                                const std::map<std::uint32_t, std::uint32_t>& units, std::size_t most) {
+                                                const std::map<std::uint32_t, std::uint32_t>& units, std::size_t most,
+                                                std::vector<std::uint32_t>* within = nullptr) {
         coefficients all;
         std::vector<std::uint32_t> open = {v};
         for (std::size_t done = 0; !open.empty(); ++done) {
@@ -199,6 +209,7 @@ private:
             // A value that is added to itself again and again doubles the paths at each step; more nodes than a sum of
             // these units has cannot be right, and are not followed.
             if ((!passes && !is_addition(c, x)) || done > most) return std::nullopt;
+            if (within != nullptr) within->push_back(x);
             for (std::uint32_t y : c.inputs(x)) open.push_back(y);
         }
         return all;
