@@ -204,6 +204,11 @@ const std::vector<damage>& damages() {
              p["use"].inputs.push_back("g0");
          },
          writes_changed, "add1"},
+        {"an addition overwrites what a later one reads through an alias",
+         [](draft& s, draft& p) {
+             for (draft* d : {&s, &p}) (*d)["g2"] = view("g2", "g0", f100);
+         },
+         writes_changed, "add1"},
         {"an addition overwrites an input", [](draft&, draft& p) { p["add1"].writes = {"x"}; }, writes_changed, "add1"},
         {"an operand is overwritten before it is added",
          [](draft& s, draft& p) {

@@ -239,7 +239,8 @@ private:
             for (new_id storage : m_.plan_storages[x]) check_overwritten(s, v, storage);
         }
     }
-    /// Requires that no node after v, except those of the sum, uses a storage over which v writes. O(V + E + storages).
+    /// Requires that no node after v uses a storage over which v writes, except nodes of the sum that read there what
+    /// v, or a later addition, has written. O(V + E + storages).
     void check_overwritten(const plan_sum& s, new_id v, new_id storage) {
         const capture& plan = m_.plan;
         const auto refuse = [&](new_id user) {
@@ -248,13 +249,14 @@ private:
                          "a sum is written over an operand that nobody reads behind it");
         };
         if (plan.kind(storage) == op_kind::input) return refuse(storage);
-        const auto in_storage = [&](new_id x) { return contains(m_.plan_storages[x], storage); };
+        const auto of_sum = [&](new_id x) { return m_.sum_at[x] != nobody && &m_.sums[m_.sum_at[x]] == &s; };
         for (new_id u = v + 1; u < plan.size(); ++u) {
-            if (m_.sum_at[u] != nobody && &m_.sums[m_.sum_at[u]] == &s) continue;
+            const auto is_lost = [&](new_id x) {
+                return contains(m_.plan_storages[x], storage) && !(of_sum(u) && of_sum(x) && x >= v);
+            };
             std::optional<new_id> launched = plan.launch_of(u);
             const auto sent = launched ? plan.inputs(*launched) : plan.inputs(u);
-            if (std::ranges::any_of(plan.inputs(u), in_storage) || std::ranges::any_of(sent, in_storage))
-                return refuse(u);
+            if (std::ranges::any_of(plan.inputs(u), is_lost) || std::ranges::any_of(sent, is_lost)) return refuse(u);
         }
     }
 
