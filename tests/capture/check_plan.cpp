@@ -432,6 +432,23 @@ TEST_CASE("members of a bucket must be alike") {
     CHECK(fault([](draft& d) { d["scatter2"].writes = {"acc"}; }));
 }
 
+TEST_CASE("what reads a recombined value reads it in the place of the whole") {
+    draft step = sample_step(), plan = chunked_plan();
+    for (draft* d : {&step, &plan}) {
+        (*d)["loss"].op = "aten.sub.Tensor";
+        (*d)["loss"].field("args") = R"(["%0","%1"])";
+    }
+    step["loss"].inputs = {"down", "x"};
+    plan["loss"].inputs = {"down_whole", "x"};
+    const plan_report same = check_plan(step.build(), plan.build());
+    CHECK_MESSAGE(same.legal(), listed(same));
+    plan["loss"].inputs = {"x", "down_whole"};
+    const plan_report swapped = check_plan(step.build(), plan.build());
+    REQUIRE(!swapped.legal());
+    CHECK(swapped.violations[0].rule == plan_rule::inputs_changed);
+    CHECK(swapped.violations[0].node == "loss");
+}
+
 TEST_CASE("what takes less than a launch takes no longer in each of its parts") {
     draft step = sample_step(), plan = chunked_plan();
     step["up"].ns = plan["up_chunk0"].ns = plan["up_chunk1"].ns = 60;

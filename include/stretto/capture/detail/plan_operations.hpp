@@ -144,8 +144,8 @@ private:
                 "shape or type of its results differ from the step's", "operations keep their results");
     }
 
-    /// Compares inputs, place by place unless chunks are involved. Then two places may have become one, and extents may
-    /// have become operands.
+    /// Compares inputs, place by place unless chunks are involved and their number differs. Then two places may have
+    /// become one, and extents may have become operands.
     void check_inputs(old_id u, new_id v) {
         const auto was = m_.step.inputs(u);
         const auto is = m_.plan.inputs(v);
@@ -153,8 +153,11 @@ private:
         const bool clone = m_.role[v] == plan_role::clone;
         // If something that v reads is chunked, two of its operands may have become one recombination, and numbers may
         // have become operands. Then it is enough that each old operand has a stand-in, and each new one stands for
-        // something.
-        const bool free_places = clone || std::any_of(was.begin(), was.end(), [&](old_id x) { return m_.chunked(x); });
+        // something. A node that is no clone and reads as many values as before has kept its arguments, which refer to
+        // places.
+        const bool free_places =
+            clone ||
+            (was.size() != is.size() && std::any_of(was.begin(), was.end(), [&](old_id x) { return m_.chunked(x); }));
         const char* hint = clone ? "a clone reads the same chunk of what its original reads, or a split of it"
                                  : "operations keep the names of their inputs, or read the recombined value";
         if (!free_places && was.size() != is.size()) {
