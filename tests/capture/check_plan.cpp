@@ -180,6 +180,8 @@ const std::vector<damage>& damages() {
          [](draft& d) { d.insert_before("scatter", sample_step()["scatter1"]); }, launched_twice, "scatter1"},
         {"the bucket is another collective", bucketed_plan,
          [](draft& d) { d["gather"].collective = collective_kind::all_to_all; }, members_differ, "gather"},
+        {"the bucket reduces in another way", bucketed_plan,
+         [](draft& d) { d["scatter"].field("args") = R"(["%0", "avg", 8])"; }, members_differ, "scatter"},
         {"the bucket is on other ranks", bucketed_plan, [](draft& d) { d["gather"].group = 1; }, group_changed,
          "gather"},
         {"the payload is too small", bucketed_plan, [](draft& d) { d["gather"].payload = 200; }, payload_wrong,

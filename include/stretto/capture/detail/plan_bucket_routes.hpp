@@ -114,6 +114,11 @@ private:
                 "is no " + std::string(collective_names[static_cast<std::size_t>(step.collective(first))]) +
                     ", but its members are",
                 "a bucket is the collective that its members are");
+        if (const std::string_view word = other_reduction(v, first); !word.empty())
+            add(plan_rule::members_differ, v, step.name(first),
+                "reduces in another way than its members, which " +
+                    std::string(mentions(step, first, word) ? "say " : "do not say ") + std::string(word),
+                "a bucket reduces as its members do");
         if (m_.plan.payload(v) != sent)
             add(plan_rule::payload_wrong, v, "",
                 "sends " + count(m_.plan.payload(v)) + ", its members together " + count(sent),
@@ -137,6 +142,16 @@ private:
         if (std::none_of(m_.plan.readers(v).begin(), m_.plan.readers(v).end(),
                          [&](new_id r) { return m_.role[r] == plan_role::bucket_wait; }))
             add(plan_rule::wait_lost, v, "", "is never waited for", "a bucket has one wait");
+    }
+
+    /// Returns a reduction that only one of the bucket v and its member m names in its arguments; nothing if they
+    /// reduce alike. Their operators and other arguments may differ, because a merged collective may need another form.
+    [[nodiscard]] std::string_view other_reduction(new_id v, old_id m) const {
+        const collective_kind kind = m_.step.collective(m);
+        if (kind != collective_kind::reduce_scatter && kind != collective_kind::all_reduce) return {};
+        for (std::string_view word : {"sum", "avg", "max", "min", "product", "band", "bor", "bxor", "premul_sum"})
+            if (mentions(m_.plan, v, word) != mentions(m_.step, m, word)) return word;
+        return {};
     }
 
     /// Checks that member m can be merged with the first one, so that one call does what both did.

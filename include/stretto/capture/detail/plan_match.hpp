@@ -103,6 +103,16 @@ inline bool is_addition(const capture& c, std::uint32_t v) {
     return (dense == R"(["%0","%1"])" || dense == R"(["%1","%0"])") && (!named || *named == "{}");
 }
 
+/// Returns whether a text is among the arguments of v. Reductions are such texts: their place differs between
+/// operators, but no other argument of a collective has these words.
+inline bool mentions(const capture& c, std::uint32_t v, std::string_view text) {
+    const std::string quoted = '"' + std::string(text) + '"';
+    const auto has = [&](const char* key) {
+        return c.field(v, key).value_or("").find(quoted) != std::string_view::npos;
+    };
+    return has("args") || has("kwargs");
+}
+
 /// The match of a plan with its step, computed by the constructor. Faults that only the match can find are reported
 /// there.
 class plan_match {

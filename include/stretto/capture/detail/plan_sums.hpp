@@ -55,15 +55,11 @@ private:
         const capture& step = m_.step;
         const old_id first = s.members[0];
         const collective_kind kind = step.collective(m);
-        const std::string written =
-            std::string(step.field(m, "args").value_or("")) + std::string(step.field(m, "kwargs").value_or(""));
-        // A reduction is a text among the arguments. Its place differs between operators, but no other argument has
-        // these words.
-        const auto says = [&](std::string_view word) {
-            return written.find('"' + std::string(word) + '"') != std::string::npos;
-        };
+        const auto says = [&](std::string_view word) { return mentions(step, m, word); };
         const bool reduces = kind == collective_kind::reduce_scatter || kind == collective_kind::all_reduce;
-        const bool sums = written.empty() || says("sum") || says("avg");
+        const bool written =
+            !step.field(m, "args").value_or("").empty() || !step.field(m, "kwargs").value_or("").empty();
+        const bool sums = !written || says("sum") || says("avg");
         const bool rounds = says("avg") && !is_float(m);
         if (!reduces || !sums || rounds || says("max") || says("min") || says("product") || !step.writes(m).empty())
             add(plan_rule::not_linear, s, step.name(m), "stands for " + m_.quoted(step, m) + ", which is not linear",
