@@ -198,6 +198,20 @@ const std::vector<damage>& damages() {
              p["add1"].aliases = p["add1"].writes = {};
          },
          memory_unaccounted, "add1"},
+        {"an addition that states less than it adds is unpaid",
+         [](draft&, draft& p) {
+             p["add1"].outputs = tensor("10", "f32");
+             p["add1"].ns = 100 + 3 * 40;
+         },
+         copy_underpaid, "add1"},
+        {"an addition that states less than it adds allocates too little",
+         [](draft&, draft& p) {
+             p["add1"].op = "aten.add.Tensor";
+             p["add1"].aliases = p["add1"].writes = {};
+             p["add1"].outputs = tensor("10", "f32");
+             p["add1"].allocation = 40;
+         },
+         memory_unaccounted, "add1"},
         {"an addition overwrites what is read later",
          [](draft& s, draft& p) {
              s["use"].inputs.push_back("g0");

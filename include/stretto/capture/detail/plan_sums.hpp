@@ -218,7 +218,9 @@ private:
         const auto fail = [&](plan_rule rule, std::string_view other, std::string cause, std::string hint) {
             m_.found.add(rule, plan.name(v), other, std::move(cause), std::move(hint));
         };
-        const bytes size = size_of_results(m_.plan_tensors, v);
+        // What it states itself is not enough: the sum is as large as the values that it adds.
+        bytes size = size_of_results(m_.plan_tensors, v);
+        for (new_id x : plan.inputs(v)) size = std::max(size, size_of_results(m_.plan_tensors, x));
         if (plan.kind(v) != op_kind::compute ||
             underpaid(plan.duration(v), price_of_moving(m_.step.costs(), size + size + size)))
             fail(plan_rule::copy_underpaid, plan.name(s.start),
