@@ -451,6 +451,21 @@ TEST_CASE("what reads a recombined value reads it in the place of the whole") {
     CHECK(swapped.violations[0].node == "loss");
 }
 
+TEST_CASE("without a table, a cloned collective takes no less than the whole") {
+    draft step = sample_step(), plan = chunked_plan();  // there is no table for all-reduce
+    step["send"].collective = plan["send_chunk0"].collective = plan["send_chunk1"].collective =
+        collective_kind::all_reduce;
+    plan["send_chunk0"].ns = 560;
+    plan["send_chunk1"].ns = 840;
+    const plan_report paid = check_plan(step.build(), plan.build());
+    CHECK_MESSAGE(paid.legal(), listed(paid));
+    plan["send_chunk0"].ns -= 3;  // 2 ns of which are roundings
+    const plan_report underpaid = check_plan(step.build(), plan.build());
+    REQUIRE(!underpaid.legal());
+    CHECK(underpaid.violations[0].rule == plan_rule::collective_underpaid);
+    CHECK(underpaid.violations[0].node == "send");
+}
+
 TEST_CASE("what takes less than a launch takes no longer in each of its parts") {
     draft step = sample_step(), plan = chunked_plan();
     step["up"].ns = plan["up_chunk0"].ns = plan["up_chunk1"].ns = 60;

@@ -30,7 +30,8 @@ enum class plan_rule : std::uint8_t {
     members_differ,          ///< the members of a bucket cannot be one collective
     launched_twice,          ///< an operation is replaced twice, or a launched start is still there or chunked
     payload_wrong,           ///< a bucket or a sum sends another payload than it should, or clones send too little
-    collective_underpaid,    ///< a new collective takes less time than the cost table of the step says
+    collective_underpaid,    ///< a new collective takes less time than the cost table of the step says; without a
+                             ///< table, less than what it replaces
     not_linear,              ///< for these members, the collective of the sum is not the sum of the collectives
     sum_differs,             ///< a collective of a sum does not represent the sum of its members, each once
     sum_read_elsewhere,      ///< a part of the sum is read elsewhere, or not exactly one addition is read by others

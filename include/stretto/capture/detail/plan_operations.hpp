@@ -292,6 +292,13 @@ private:
                 "takes " + std::to_string(whole_work) + " ns, its " + std::to_string(n) + " chunks together " +
                     std::to_string(paid),
                 "chunks cost at least the whole and a launch for each after the first");
+        // With a table, each clone of a collective has its price. Without one, parts are no faster than the whole.
+        if (m_.step.kind(u) == op_kind::start && paid < whole_work - n &&
+            m_.step.cost_table(m_.step.group(u), m_.step.collective(u)) == nullptr)
+            add(plan_rule::collective_underpaid, name, m_.plan.name(parts[0]),
+                "takes " + std::to_string(whole_work) + " ns, its " + std::to_string(n) + " chunks together " +
+                    std::to_string(paid),
+                "without a table, cloned collectives together cost what the whole does");
         if (allocated < m_.step.allocation(u).count)
             add(plan_rule::memory_unaccounted, name, m_.plan.name(parts[0]),
                 "allocates " + std::to_string(m_.step.allocation(u).count) + " bytes, its chunks together " +
