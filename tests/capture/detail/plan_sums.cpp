@@ -163,6 +163,15 @@ const std::vector<damage>& damages() {
              p["once"].field("sums") = R"(["seen","sum1","sum2","bump"])";
          },
          sum_differs, "once"},
+        {"a bucket launches a member as well",
+         [](draft&, draft& p) {
+             draft_node both = launch("both", collective_kind::reduce_scatter, 0, "g0", 400, 52, shard);
+             both.field("members") = R"(["r0"])";
+             both.field("coalesced") = "true";
+             p.insert_before("output", both);
+             p.insert_before("output", support::wait("both_here", "both", shard));
+         },
+         launched_twice, "both"},
         {"the collective is another", [](draft&, draft& p) { p["once"].op = "other.default"; }, operation_changed,
          "once"},
         {"it has other arguments", [](draft&, draft& p) { p["once"].field("args") = R"(["%0", "avg", 8])"; },

@@ -266,6 +266,13 @@ private:
                       "every start is launched once");
             return;
         }
+        if (sum_of[*m] != nobody) {
+            found.add(plan_rule::launched_twice, start, name,
+                      "launches " + printable(name) + ", which " + quoted(plan, sums[sum_of[*m]].start) +
+                          " reduces with others",
+                      "every start is launched once");
+            return;
+        }
         bucket_of[*m] = position;
         bucket.members.push_back(*m);
     }
