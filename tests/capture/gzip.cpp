@@ -74,6 +74,16 @@ TEST_CASE("limits count the text, not the file, and are exact") {
     CHECK_FALSE(gunzip(*gzip("x", "f"), "f", {.max_bytes = 0}));
 }
 
+TEST_CASE("the largest limit is no limit") {
+    const scratch_folder folder;
+    const std::string text(100000, 'x'), packed = *gzip(text, "f");
+    CHECK(*gunzip(packed, "f", {.max_bytes = UINT64_MAX, .max_expansion = UINT64_MAX}) == text);
+    REQUIRE(write_text(folder.file("plain"), text));
+    CHECK(*read_text(folder.file("plain"), {.max_bytes = UINT64_MAX}) == text);
+    REQUIRE(write_text(folder.file("packed.gz"), text));
+    CHECK(*read_text(folder.file("packed.gz"), {.max_bytes = UINT64_MAX, .max_expansion = UINT64_MAX}) == text);
+}
+
 TEST_CASE("a bomb ends at 64 MiB, not at the limit of honest files") {
     const std::string bomb = *gzip(std::string(std::size_t{80} << 20, ' '), "f");
     CHECK(complaint(gunzip(bomb, "f")) ==

@@ -50,6 +50,10 @@ inline unexpected<diagnostic> too_large(std::string_view file, std::uint64_t lim
     return file_fault(file, "is larger than " + std::to_string(limit) + " bytes", hint);
 }
 
+/// Returns the size of a buffer that distinguishes a text of exactly `limit` bytes from a larger one. No text is larger
+/// than the largest limit.
+inline std::uint64_t one_beyond(std::uint64_t limit) noexcept { return limit + (limit < UINT64_MAX ? 1 : 0); }
+
 /// The state of zlib while it decompresses a gzip stream; it is released at the end of its scope.
 struct inflater {
     z_stream stream = {};
@@ -95,9 +99,8 @@ inline expected<std::string, diagnostic> gunzip(std::string_view compressed, std
         if (made == text.size()) {
             if (made > limit)
                 return detail::too_large(file, limit, "raise max_bytes or max_expansion if it is no mistake");
-            // One byte more than is allowed, to distinguish a file of exactly the limit from a larger one.
             const std::uint64_t wanted = std::max<std::uint64_t>({made * 2, compressed.size() * 4, 1 << 16});
-            text.resize(static_cast<std::size_t>(std::min(wanted, limit + 1)));
+            text.resize(static_cast<std::size_t>(std::min(wanted, detail::one_beyond(limit))));
         }
         constexpr std::size_t piece = std::size_t{1} << 30;  // zlib counts in 32 bits
         const std::size_t in = std::min(compressed.size() - taken, piece);
@@ -158,7 +161,7 @@ inline expected<std::string, diagnostic> read_text(const std::string& path, cons
         if (filled == text.size()) {
             if (filled > limits.max_bytes) return detail::too_large(path, limits.max_bytes, "is this the right file?");
             const std::uint64_t wanted = std::max<std::uint64_t>(filled * 2, 1 << 16);
-            text.resize(static_cast<std::size_t>(std::min(wanted, limits.max_bytes + 1)));
+            text.resize(static_cast<std::size_t>(std::min(wanted, detail::one_beyond(limits.max_bytes))));
         }
         const std::size_t got = std::fread(text.data() + filled, 1, text.size() - filled, f.get());
         filled += got;
