@@ -205,6 +205,18 @@ TEST_CASE("bytes and payloads follow the shapes") {
     CHECK(same.payload(2) == bytes{32});
 }
 
+TEST_CASE("bytes follow the shapes of tensors of any type, and saturate") {
+    const auto made_of = [](const std::string& dtype) {
+        return R"("name":"y","op":"neg","kind":"compute","inputs":[0],"outputs":[{"shape":[8],"dtype":")" + dtype +
+               R"(","symbolic":["S"]},{"shape":[8],"dtype":")" + dtype + R"(","symbolic":["S"]}],"bytes":64)";
+    };
+    for (const char* dtype : {"f32", "u32", "u16", "u64", "f8_e4m3"}) {
+        const capture step = step_of(R"("S":8)", {input("x", "[8]", R"(["S"])"), made_of(dtype), output("[1]")});
+        CHECK(concretise(step, {{"S", 4}}).allocation(1) == bytes{32});
+        CHECK(concretise(step, {{"S", std::int64_t{1} << 61}}).allocation(1).count >= INT64_MAX / 2);
+    }
+}
+
 TEST_CASE("durations follow: a collective as its table says, a kernel above its launch with what changes") {
     const auto compute = [](const std::string& name, const std::string& op, const std::string& inputs,
                             const std::string& outputs, int bytes, int ns) {

@@ -1,8 +1,11 @@
 // Replaces the symbolic extents of a captured step by values. Symbols survive every transform; after this call, the
 // step holds for these values alone. Needs simdjson.
+//
+// Longer than 300 lines: the second pass writes what the first has found, and both scale the same sizes.
 #ifndef STRETTO_CAPTURE_CONCRETISE_CAPTURE_HPP
 #define STRETTO_CAPTURE_CONCRETISE_CAPTURE_HPP
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -19,6 +22,7 @@
 #include "stretto/capture/capture_tensors.hpp"
 #include "stretto/capture/detail/argument_text.hpp"
 #include "stretto/capture/detail/concrete_numbers.hpp"
+#include "stretto/capture/detail/plan_prices.hpp"
 #include "stretto/capture/detail/rename_operands.hpp"
 #include "stretto/capture/diagnostic.hpp"
 #include "stretto/core/expected.hpp"
@@ -61,7 +65,7 @@ private:
     struct node {
         std::optional<std::string> outputs;             // if they change
         std::optional<std::vector<std::string>> binds;  // if they change
-        std::int64_t before = 0, after = 0;             // bytes of the tensors that change
+        std::int64_t before = 0, after = 0;             // bytes of the tensors that change; they saturate
         std::int64_t same = 0;                          // and of those that do not
     };
 
@@ -96,7 +100,7 @@ private:
         for (std::size_t c = 0; c < types.size(); ++c) {
             concrete_numbers::extents known(types[c].shape.begin(), types[c].shape.end());
             std::vector<std::int64_t> shape(types[c].shape.begin(), types[c].shape.end());
-            const std::int64_t before = size_of(types[c].element, shape);
+            const std::int64_t width = width_of(tensors_.element_name(v, c)), before = size_of_tensor(width, shape);
             std::vector<std::string> extents;
             if (tensors_.is_symbolic(v, c))
                 for (std::size_t d = 0; d < shape.size(); ++d) {
@@ -114,9 +118,9 @@ private:
                     extents.back() = open ? std::move(rest) : std::to_string(*value);
                     known[d] = open ? std::nullopt : value;
                 }
-            const std::int64_t after = size_of(types[c].element, shape);
-            if (before == after) n.same += before;
-            else n.before += before, n.after += after;
+            const std::int64_t after = size_of_tensor(width, shape);
+            if (before == after) n.same = sum(n.same, before);
+            else n.before = sum(n.before, before), n.after = sum(n.after, after);
             text += c == 0 ? "[" : ",";
             if (symbolic) append_tensor(text, shape, tensors_.element_name(v, c), extents);
             if (types.size() == 1) numbers_.set_extents(v, std::move(known));
@@ -235,14 +239,15 @@ private:
         if (step_.kind(v) != op_kind::compute || recorded.count <= launch) return recorded;
         std::int64_t before = 0, after = 0;
         const auto add = [&](const node& n) {
-            before += n.before;
-            after += n.after;
+            before = sum(before, n.before);
+            after = sum(after, n.after);
         };
         add(nodes_[v]);
         if (!step_.op(v).starts_with("aten.new_"))  // these read nothing but a type
             for (node_id x : step_.inputs(v)) add(nodes_[x]);
         const std::int64_t work = recorded.count - launch;
-        return {launch + (before == after || before == 0 ? work : scaled(work, before, after) + 1)};  // rounded up
+        if (before == after || before == 0) return recorded;
+        return {sum(launch, sum(scaled(work, before, after), 1))};  // rounded up
     }
 
     /// Scales an amount of bytes when some tensors of the node have changed. The amount is assumed to consist of these
@@ -251,14 +256,26 @@ private:
     static std::int64_t grown(std::int64_t amount, const node& n) {
         if (n.before == n.after) return amount;
         if (amount <= n.before) return scaled(amount, n.before, n.after);
-        if (amount > n.before + n.same) return scaled(amount, n.before + n.same, n.after + n.same);
-        return amount - n.before + n.after;
+        const std::int64_t before = sum(n.before, n.same), after = sum(n.after, n.same);
+        if (amount > before) return scaled(amount, before, after);
+        return sum(amount - n.before, n.after);
     }
-    /// Returns amount * after / before, rounded down, or the amount itself if `before` is 0.
+    /// Returns amount * after / before, rounded down, or the amount itself if `before` is 0; it saturates.
     static std::int64_t scaled(std::int64_t amount, std::int64_t before, std::int64_t after) {
         __extension__ typedef __int128 wide;
         if (before == after || before == 0) return amount;
-        return static_cast<std::int64_t>(static_cast<wide>(amount) * after / before);
+        return static_cast<std::int64_t>(std::min<wide>(static_cast<wide>(amount) * after / before, INT64_MAX));
+    }
+    /// Returns the sum of two amounts that are not negative; it saturates. No capture may hold more than that.
+    static std::int64_t sum(std::int64_t a, std::int64_t b) { return a > INT64_MAX - b ? INT64_MAX : a + b; }
+    /// Returns the bytes of a tensor whose elements have `width` bytes; it saturates.
+    static std::int64_t size_of_tensor(std::int64_t width, std::span<const std::int64_t> shape) {
+        std::int64_t size = width;
+        for (std::int64_t extent : shape) {
+            if (extent == 0) return 0;
+            size = size > INT64_MAX / extent ? INT64_MAX : size * extent;
+        }
+        return size;
     }
     std::string_view keep(std::string text) { return texts_.emplace_back(std::move(text)); }
 
