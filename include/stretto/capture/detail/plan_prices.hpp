@@ -59,8 +59,8 @@ inline double price_of_copy(const capture_costs& costs, bytes copied) noexcept {
 }
 
 /// Returns the duration that the table gives, in nanoseconds: constant up to the first point, linear from there, and
-/// beyond the last point with the last slope, even if that leads below 0. Returns nothing if the step has no table for
-/// that collective on that group. Unlike interpolate(), it does not round. O(tables + points).
+/// beyond the last point with the last slope, but never below 0. Returns nothing if the step has no table for that
+/// collective on that group. Unlike interpolate(), it does not round. O(tables + points).
 inline std::optional<double> price_of_collective(const capture& step, group_id group, collective_kind collective,
                                                  bytes payload) {
     const collective_cost_table* const table = step.cost_table(group, collective);
@@ -72,7 +72,9 @@ inline std::optional<double> price_of_collective(const capture& step, group_id g
     const auto &a = points[above - 1], &b = points[above];
     const double rise = static_cast<double>((b.time - a.time).count);
     const double run = static_cast<double>((b.payload - a.payload).count);
-    return static_cast<double>(a.time.count) + rise * static_cast<double>((payload - a.payload).count) / run;
+    const double price =
+        static_cast<double>(a.time.count) + rise * static_cast<double>((payload - a.payload).count) / run;
+    return std::max(price, 0.0);
 }
 
 }  // namespace stretto::detail
