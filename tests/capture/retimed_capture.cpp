@@ -80,6 +80,18 @@ TEST_CASE("durations that add up to too much are refused") {
     CHECK(made.error().message().find("too long") != std::string::npos);
 }
 
+TEST_CASE("a step that is too large for a task graph is refused, and the reason is said") {
+    capture_builder b("step");
+    b.append(node("x", op_kind::input, {}, {}));
+    b.append(node("k", op_kind::compute, {0}, {std::numeric_limits<std::int64_t>::max() / 2 + 2}));
+    const capture step = *std::move(b).build();
+    const auto made = with_durations_of(step, {});
+    REQUIRE_FALSE(made);
+    CHECK(made.error().message() ==
+          "node 1 (k): makes the step too large: times and bytes may add up to 2^62 at most; are all costs in "
+          "nanoseconds and bytes?");
+}
+
 TEST_CASE("what it takes that the host reads a number is charged where it does, and nothing is without a charge") {
     capture_builder b("step");
     b.append(node("x", op_kind::input, {}, {}));

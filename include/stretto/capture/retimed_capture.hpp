@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "stretto/capture/capture.hpp"
@@ -14,6 +15,7 @@
 #include "stretto/core/expected.hpp"
 #include "stretto/core/units.hpp"
 #include "stretto/schedule/cost/charge_synchronisation.hpp"
+#include "stretto/schedule/explain_errors.hpp"
 #include "stretto/schedule/measured_run.hpp"
 #include "stretto/schedule/task_graph.hpp"
 
@@ -26,10 +28,14 @@ namespace stretto {
 inline expected<capture, diagnostic> with_durations_of(const capture& step, std::span<const measured_span> spans) {
     auto tasks = make_task_graph(capture_view{&step}, capture_op_model{&step});
     if (!tasks) {
+        const auto name = [&](task_id t) { return t < step.size() ? printable(step.name(t)) : std::string("no node"); };
         diagnostic fault;
-        if (tasks.error().task < step.size()) fault.node = tasks.error().task;
-        fault.cause = "depends on what the step does not have";
-        fault.hint = "a capture that can be run can be planned, too";
+        if (tasks.error().task < step.size()) {
+            fault.node = tasks.error().task;
+            fault.node_name = step.name(tasks.error().task);
+        }
+        fault.cause = explain(tasks.error(), name);
+        fault.hint = "are all costs in nanoseconds and bytes?";
         return unexpected(std::move(fault));
     }
     const measured_run run = summarize_run(*tasks, spans);
