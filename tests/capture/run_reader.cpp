@@ -112,6 +112,20 @@ TEST_CASE("names that are not operations of the step are counted, and one of the
     CHECK(found.spans[0].task == 1);
 }
 
+TEST_CASE("the time between any two ends of slices fits into 64 bits") {
+    const auto from = [](const char* begin, const char* taken) {
+        return std::string(R"({"ph":"X","name":"a","ts":)") + begin + R"(,"dur":)" + taken +
+               R"(,"args":{"rank":0,"step":0}})";
+    };
+    const auto run = parse_run(run_with(from("-3e15", "1") + "," + from("3e15", "3e15")), "run.json");
+    REQUIRE(run);
+    CHECK((run->spans[1].end - run->spans[0].begin).count == 9'000'000'000'000'000'000);
+    const char* refusal =
+        "run.json: traceEvents.ts: is no time of a run; times are microseconds; no slice ends before it begins";
+    CHECK(complaint_of(run_with(from("-3.1e15", "1"))) == refusal);
+    CHECK(complaint_of(run_with(from("3.1e15", "1"))) == refusal);
+}
+
 TEST_CASE("files that are no runs") {
     CHECK(complaint_of("") != "");
     CHECK(complaint_of("[]") == "run.json: is not a JSON object; is this a stretto-graph?");

@@ -62,7 +62,9 @@ public:
     }
 
 private:
-    static constexpr double longest = 4e15;  // microseconds; so that the ends of slices fit into 64 bits as nanoseconds
+    // In microseconds: the time between a begin of -3e15 and an end of 6e15 fits into 64 bits as nanoseconds. Times
+    // since 1970 are below 3e15 until the year 2065.
+    static constexpr double longest = 3e15;
 
     /// Adds one event to the run, unless it is no complete slice (phase X) or lacks a rank or a step. Fails if a member
     /// that is read has the wrong type, or if a time of a slice is missing or out of range.
