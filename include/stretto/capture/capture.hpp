@@ -200,15 +200,16 @@ public:
         return std::nullopt;
     }
 
-    /// Returns the node with that name, or nothing if there is none. O(log V), plus the number of names with the same
-    /// hash.
+    /// Returns the node with that name, or nothing if there is none. O(log V) comparisons, whatever the hashes of names
+    /// are.
     [[nodiscard]] std::optional<node_id> find(std::string_view wanted) const noexcept {
+        // capture_builder has sorted the table by hash, and then by name.
         const std::uint64_t h = detail::hash_of(wanted);
-        auto at = std::lower_bound(by_name_.begin(), by_name_.end(), h,
-                                   [](const detail::hashed_name& n, std::uint64_t key) { return n.hash < key; });
-        for (; at != by_name_.end() && at->hash == h; ++at)
-            if (name(at->node) == wanted) return at->node;
-        return std::nullopt;
+        const auto at = std::partition_point(by_name_.begin(), by_name_.end(), [&](const detail::hashed_name& n) {
+            return n.hash != h ? n.hash < h : name(n.node) < wanted;
+        });
+        if (at == by_name_.end() || at->hash != h || name(at->node) != wanted) return std::nullopt;
+        return at->node;
     }
 
     /// Two captures are equal if they have equal nodes in equal order with equal fields, including the order and the
