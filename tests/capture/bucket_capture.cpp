@@ -53,6 +53,18 @@ std::string complaints(const plan_report& r) {
 
 }  // namespace
 
+TEST_CASE("a bucket of which one member has unknown results lists those of the others") {
+    support::draft d = support::sample_step();
+    d["gather2"].outputs = d["full2"].outputs = "[ ]";
+    const capture step = d.build();
+    const made_buckets made = in_buckets(step);
+    REQUIRE(!made.plan.buckets.empty());
+    const auto start = made.step.find("gather1_bucket");
+    REQUIRE(start);
+    CHECK(made.step.outputs(*start) == support::tensor("800", "bf16"));
+    CHECK(capture_tensors::read(made.step));
+}
+
 TEST_CASE("two gathers in a bucket whose pack does their casts, as the format says it") {
     const capture step = support::sample_step().build();
     const made_buckets made = in_buckets(step);

@@ -113,8 +113,10 @@ public:
             n.allocation += std::max(step_->allocation(m), size_of(m));
             const std::string_view own = step_->outputs(m);
             const std::size_t first = own.find('['), end = own.rfind(']');
+            const std::string_view tensors = own.substr(first + 1, end - first - 1);
+            if (tensors.find_first_not_of(" \t\r\n") == std::string_view::npos) continue;  // its results are unknown
             if (outputs.size() > 1) outputs += ',';
-            outputs += own.substr(first + 1, end - first - 1);
+            outputs += tensors;
         }
         n.outputs = made_.keep(outputs + "]");
         n.duration = capture_bucket_costs{step_}.of_merged(members[0], n.payload);
