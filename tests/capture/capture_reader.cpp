@@ -308,7 +308,7 @@ TEST_CASE("large inputs of nothing end at once") {
     std::string members;
     for (int k = 0; k < 100000; ++k) members += "\"k" + std::to_string(k) + "\":0,";
     CHECK(after(R"("fqn")", members + R"("fqn")") ==
-          "f: node 4 (mul): k62: is one of more than 64 unknown members; is this a stretto-graph?");
+          "f: node 4 (mul): k64: is one of more than 64 unknown members; is this a stretto-graph?");
     CHECK(after(R"("symbols")", members + R"("symbols")") ==
           "f: k64: is one of more than 64 unknown members; is this a stretto-graph?");
 }

@@ -40,6 +40,7 @@ public:
         node_.group = 0;
         node_.payload = {};
         largest_reference_ = -1;
+        unknown_ = 0;
         seen_keys seen;
         unsigned guess = 0;
         const bool whole = json_.object(v, [&](std::string_view key, value member) {
@@ -136,7 +137,7 @@ private:
     bool read_unknown(std::string_view key, value v) {
         for (const json_field& f : node_.fields)
             if (f.key == key) return seen_keys::repeated(json_);
-        return node_.fields.size() < max_fields_ ? read_note(key, v) : seen_keys::too_many(json_, max_fields_);
+        return unknown_++ < max_fields_ ? read_note(key, v) : seen_keys::too_many(json_, max_fields_);
     }
     /// Keeps arguments as text, and notes which operands they name. The check of these waits for the end of the node,
     /// because its inputs may come later.
@@ -208,6 +209,7 @@ private:
 
     json_walk& json_;
     std::size_t max_fields_;
+    std::size_t unknown_ = 0;  // how many unknown members node_ has so far
     capture_node node_;
     std::int64_t largest_reference_ = -1;  // k of the largest "%k" in the arguments of node_
 };
