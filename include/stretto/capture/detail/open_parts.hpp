@@ -191,7 +191,8 @@ private:
         if (times || !extent_expression::has_symbols(recorded) ||
             extent_expression::mentions(recorded, tokens_.symbol()))
             return times;
-        return extent % tokens_.value() == 0 ? std::optional(extent / tokens_.value()) : std::nullopt;
+        const std::int64_t tokens = tokens_.value();
+        return tokens != 0 && extent % tokens == 0 ? std::optional(extent / tokens) : std::nullopt;
     }
 
     const capture* step_;
