@@ -247,6 +247,32 @@ TEST_CASE("the step of the examples, in chunks for any batch") {
           "u0_assert_scalar is a guard that the values make false: u0 >= 4: every chunk has rows");
 }
 
+TEST_CASE("numbers are computed from an input that comes before the chunks") {
+    // The rows of x are spelt as a number, and the only input that counts them comes after the chunks.
+    std::string text = block;
+    text.replace(text.find(R"("symbolic":["s",16])"), 19, R"("symbolic":[8,16])");
+    const std::string late = R"({"name":"late","op":"placeholder","kind":"input","inputs":[],"outputs":[{"shape":[8],)"
+                             R"("dtype":"f32","symbolic":["s"]}],"bytes":32,"ns":0})";
+    const auto refusal = [&](std::string in_text) {
+        const auto read = support::parse_capture(in_text, "block.json");
+        REQUIRE_MESSAGE(read, (read ? std::string() : read.error().message()));
+        const runnable step = runnable::of(*read);
+        const capture_chunk_region region{{2, 3, 4}, {4, 4}};
+        const std::vector<capture_token_dimension> tokens = {{0, 0}};
+        const auto made = support::chunk_step(step.step, step.tensors, {&region, 1}, tokens, {}, "s");
+        REQUIRE(!made);
+        return made.error().message();
+    };
+    const std::string reason =
+        "(late): outputs: is the first input with an extent that is a multiple of s, and comes after y, which runs in "
+        "chunks; extents of parts can follow symbols that inputs before them have";
+    std::string middle = text, last = text;
+    middle.insert(middle.find(R"({"name":"out")"), late + ",\n");
+    last.insert(last.rfind("]}"), ",\n" + late);
+    CHECK(refusal(middle) == "node 5 " + reason);
+    CHECK(refusal(last) == "node 6 " + reason);
+}
+
 TEST_CASE("symbols of chunks stay in their region") {
     const support::example_step step = support::moe_ep_step();
     const capture_token_symbol tokens = token_symbols(step.step, step.tensors)[0];

@@ -43,9 +43,9 @@ public:
     using node_id = std::uint32_t;
     using maker = open_tokens::maker;
 
-    /// Reads the sizes of all regions. Fails if the step does not have the symbol, if no input has an extent that is a
-    /// multiple of it, or if the rows per chunk of a region do not add up to its value. Step and tensors must outlive
-    /// the result.
+    /// Reads the sizes of all regions. Fails if the step does not have the symbol, if no input before the chunks has an
+    /// extent that is a multiple of it, or if the rows per chunk of a region do not add up to its value. Step and
+    /// tensors must outlive the result.
     [[nodiscard]] static expected<open_parts, diagnostic> of(const capture& step, const capture_tensors& tensors,
                                                              std::string_view symbol,
                                                              const chunk_plan<node_id, node_id>& plan) {
@@ -59,6 +59,13 @@ public:
             return unexpected(fault_of_step("symbols", "no input has an extent that is a multiple of " + name,
                                             "extents of parts can follow symbols that inputs have"));
         open_parts made(step, tensors, open_tokens(name, known->value, *source));
+        // Clones stand at the places of their originals, and may read numbers that are computed from the input.
+        if (!plan.operations.empty() && made.first_reader() > plan.operations.front().vertex)
+            return unexpected(
+                fault_of_node(step, source->input, "outputs",
+                              "is the first input with an extent that is a multiple of " + name + ", and comes after " +
+                                  printable(step.name(plan.operations.front().vertex)) + ", which runs in chunks",
+                              "extents of parts can follow symbols that inputs before them have"));
         for (const auto& region : plan.regions) {
             made.regions_.emplace_back(region.sizes);
             if (region.sizes.size() > 1 && made.regions_.back().tokens() != known->value)
