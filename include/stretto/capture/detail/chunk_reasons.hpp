@@ -14,7 +14,6 @@
 #include "stretto/capture/capture_tensors.hpp"
 #include "stretto/capture/capture_view.hpp"
 #include "stretto/capture/diagnostic.hpp"
-#include "stretto/schedule/task_graph.hpp"
 #include "stretto/transform/chunk_plan.hpp"
 #include "stretto/transform/explain_chunks.hpp"
 #include "stretto/transform/verify_rules.hpp"
@@ -68,11 +67,6 @@ public:
         return diagnostic_of(explain(v));
     }
 
-    /// Returns why the program in chunks could not be timed.
-    [[nodiscard]] diagnostic of(const task_graph_error& e) const {
-        return about_step("in chunks has times or bytes that do not add up, at its task " + std::to_string(e.task),
-                          "times and bytes of a step may add up to 2^62 at most");
-    }
     /// Returns a fault if a region has no nodes. plan_chunks accepts such a region as one that does nothing.
     [[nodiscard]] std::optional<diagnostic> of_regions() const {
         for (std::uint32_t r = 0; r < regions_.size(); ++r)
