@@ -388,7 +388,7 @@ void print_reasons(const stretto::overlap_plan<mine::op*>& p, std::size_t most) 
                                          p.certificate.memory_limit()};
     std::vector<stretto::collective_exposure> worst = p.certificate.exposures();
     std::stable_sort(worst.begin(), worst.end(), [](const auto& a, const auto& b) { return a.exposed > b.exposed; });
-    for (std::size_t k = 0; k < most && worst[k].exposed.count > 0; ++k)
+    for (std::size_t k = 0; k < std::min(most, worst.size()) && worst[k].exposed.count > 0; ++k)
         std::printf("    %.2f ms: %s: %s\n", stretto::to_milliseconds(worst[k].exposed),
                     names{&p}.name(worst[k].start).c_str(), stretto::explain(order, worst[k], names{&p}).c_str());
 }
