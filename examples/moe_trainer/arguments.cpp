@@ -29,7 +29,8 @@ std::optional<stretto::memory_budget> memory_limit_of(const std::string& text) {
     if (unit == "x") return stretto::memory_budget::times_input_peak(x);
     for (const auto& [name, size] :
          {std::pair("", 1.0), std::pair("KiB", 1024.0), std::pair("MiB", 1048576.0), std::pair("GiB", 1073741824.0)})
-        if (unit == name) return stretto::memory_budget(stretto::bytes{static_cast<std::int64_t>(x * size)});
+        if (unit == name && x * size < 0x1p63)  // more bytes than that are no limit that a number can hold
+            return stretto::memory_budget(stretto::bytes{static_cast<std::int64_t>(x * size)});
     return {};
 }
 

@@ -116,6 +116,7 @@ TEST_CASE("what cannot be used is said, with status 2, and no file is left") {
     CHECK(refuses({"--ranks", "4", "--expert-ranks", "3"}));
     CHECK(refuses({"--memory-limit", "1KiB", "--checkpoint", at.file("c"), "--report", at.file("r")}));
     CHECK(refuses({"--memory-limit", "much"}));
+    CHECK(refuses({"--memory-limit", "1000000000000GiB"}));
     CHECK(refuses({"--chunks", "5"}));
     CHECK(refuses({"--chunks", "1+1"}));
     CHECK(refuses({"--steps", "0"}));
