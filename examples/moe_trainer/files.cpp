@@ -115,8 +115,10 @@ std::optional<std::string> fault_of_path(const std::string& path) {
     const bool is_directory = std::filesystem::is_directory(path, error);
     bool opens = false;
     if (!is_directory) {
-        opens = std::ofstream(part_of(path), std::ios::binary).is_open();
-        std::filesystem::remove(part_of(path), error);
+        // It is opened to append, so that a file which was there before keeps its content.
+        const bool was_there = std::filesystem::exists(part_of(path), error);
+        opens = std::ofstream(part_of(path), std::ios::binary | std::ios::app).is_open();
+        if (!was_there) std::filesystem::remove(part_of(path), error);
     }
     if (opens) return {};
     return path + ": cannot be written: give a file in a directory that is there";
