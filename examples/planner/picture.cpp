@@ -155,10 +155,10 @@ std::string shortened(const std::string& text, std::size_t length) {
     return shown.size() <= length ? shown : shown.substr(0, length - 3) + "...";
 }
 
-/// Returns which step of a run is shown: "step 3 of 20, rank 0".
+/// Returns which step of a run is shown: "step 290, one of 20, rank 0". Steps have the numbers that the run gives them.
 std::string which_step(const run_comparison& m) {
-    return "step " + std::to_string(m.run.middle.number) + " of " + std::to_string(m.run.steps.size()) + ", rank " +
-           std::to_string(m.rank);
+    return "step " + std::to_string(m.run.middle.number) + ", one of " + std::to_string(m.run.steps.size()) +
+           ", rank " + std::to_string(m.rank);
 }
 
 class drawing {

@@ -411,6 +411,7 @@ TEST_CASE("a run of the plan is shown beside it: what each part took, and what w
     const std::string svg = to_svg(c);
     for (const char* id : {"lane2-0", "lane2-1", "memory2", "end2"})
         CHECK_MESSAGE(svg.find("id=\"" + std::string(id) + "\"") != std::string::npos, id);
+    CHECK(svg.find("(step 0, one of 2, rank 0)") != std::string::npos);
     const auto data = parsed(parser, between(to_html(c, 10), "id=\"data\">", "</script>"));
     CHECK(data["shown"].get_int64().value() == 6'000'000);
     CHECK(data["sides"].get_array().value().size() == 3);
