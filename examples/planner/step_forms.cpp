@@ -25,6 +25,23 @@
 #include "stretto/tune/try_chunks.hpp"
 
 namespace planner {
+
+/// The tensors of a step, the models over them, and the tokens along which it is cut.
+struct chunkable_step {
+    const program* whole;
+    stretto::capture_tensors tensors;
+    stretto::capture_modules modules = stretto::modules_of(whole->capture);
+    stretto::capture_part_costs costs = stretto::part_costs_of(whole->capture, tensors);
+    stretto::capture_chunks chunks{whole->capture, tensors};
+    std::optional<stretto::capture_token_symbol> tokens =
+        stretto::choose_tokens(view(), ops(), chunks, stretto::token_symbols(whole->capture, tensors),
+                               stretto::token_exchanges(whole->capture, tensors));
+
+    [[nodiscard]] stretto::capture_view view() const { return {&whole->capture}; }
+    [[nodiscard]] stretto::capture_op_model ops() const { return {&whole->capture}; }
+    [[nodiscard]] stretto::token_rows<std::uint32_t> rows() const { return {tokens->value, tokens->dimensions}; }
+};
+
 namespace {
 
 using stretto::expected;
@@ -55,22 +72,6 @@ std::vector<kept_whole> summary_of(const stretto::capture& step, const stretto::
                      [](const kept_whole& a, const kept_whole& b) { return a.count + a.behind > b.count + b.behind; });
     return groups;
 }
-
-/// The tensors of a step, the models over them, and the tokens along which it is cut.
-struct chunkable_step {
-    const program* whole;
-    stretto::capture_tensors tensors;
-    stretto::capture_modules modules = stretto::modules_of(whole->capture);
-    stretto::capture_part_costs costs = stretto::part_costs_of(whole->capture, tensors);
-    stretto::capture_chunks chunks{whole->capture, tensors};
-    std::optional<stretto::capture_token_symbol> tokens =
-        stretto::choose_tokens(view(), ops(), chunks, stretto::token_symbols(whole->capture, tensors),
-                               stretto::token_exchanges(whole->capture, tensors));
-
-    [[nodiscard]] stretto::capture_view view() const { return {&whole->capture}; }
-    [[nodiscard]] stretto::capture_op_model ops() const { return {&whole->capture}; }
-    [[nodiscard]] stretto::token_rows<std::uint32_t> rows() const { return {tokens->value, tokens->dimensions}; }
-};
 
 using step_form = stretto::step_form<std::uint32_t>;
 

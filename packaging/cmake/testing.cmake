@@ -34,6 +34,7 @@ function(stretto_optimise)
 endfunction()
 
 option(STRETTO_TEST_LARGE_STEPS "Test large captured steps too" ON)
+option(STRETTO_TEST_ROOMS "Compile what has much in common as one translation unit: rooms of tests, parts of tools" OFF)
 
 # The same for the tests of captures, in a library of its own because of its dependencies.
 add_library(stretto_capture_test_support STATIC
@@ -49,6 +50,9 @@ endif()
 target_link_libraries(stretto_capture_test_support PUBLIC stretto::capture doctest::doctest PRIVATE rapidcheck)
 target_compile_definitions(stretto_capture_test_support PRIVATE DOCTEST_CONFIG_SUPER_FAST_ASSERTS)
 target_include_directories(stretto_capture_test_support PUBLIC ${PROJECT_SOURCE_DIR}/tests)
+if(STRETTO_TEST_ROOMS)
+    set_target_properties(stretto_capture_test_support PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
+endif()
 
 stretto_optimise(stretto_compiled stretto_test_support stretto_capture_test_support)
 
@@ -125,8 +129,6 @@ endfunction()
 # The unit includes first what its files include, then each file in a namespace of its own, in which those includes have
 # no effect any more because of their guards: files need not avoid each other's names. ctest runs the tests of each file
 # by itself, and a file of which the program knows no test fails.
-option(STRETTO_TEST_ROOMS "Compile the tests of a room as one translation unit" OFF)
-
 function(stretto_test_room room)
     cmake_parse_arguments(PARSE_ARGV 1 arg "OPTIMISED;COMPILED" "" "TESTS;LIBRARIES")
     set(how "")
