@@ -88,8 +88,8 @@ TEST_CASE("a step that is too large for a task graph is refused, and the reason 
     const auto made = with_durations_of(step, {});
     REQUIRE_FALSE(made);
     CHECK(made.error().message() ==
-          "node 1 (k): makes the step too large: times and bytes may add up to 2^62 at most; are all costs in "
-          "nanoseconds and bytes?");
+          "node 1 (k): makes the step too large: times and bytes may add up to 2^62 at most, and there may be 2^32 - 2 "
+          "tasks at most; are all costs in nanoseconds and bytes?");
 }
 
 TEST_CASE("what it takes that the host reads a number is charged where it does, and nothing is without a charge") {
