@@ -204,6 +204,29 @@ struct reduction_model {
     }
 };
 
+/// The same program where the result of start `by` lives in the memory of value `filled`, which the collective fills.
+struct filling_model : reduction_model {
+    std::uint32_t filled, by;
+
+    filling_model(const reduction_program& of, std::uint32_t x, std::uint32_t s)
+        : reduction_model{&of}, filled(x), by(s) {}
+    std::vector<std::uint32_t> aliases(std::uint32_t x) const {
+        return x == by ? std::vector{filled} : reduction_model::aliases(x);
+    }
+    stretto::bytes bytes_of(std::uint32_t x) const {
+        return x == by ? stretto::bytes{0} : reduction_model::bytes_of(x);
+    }
+};
+
+/// The same program where wait `again` waits for `start` too, whose result it does not read.
+struct waited_again_model : reduction_model {
+    std::uint32_t start, again;
+
+    waited_again_model(const reduction_program& of, std::uint32_t s, std::uint32_t w)
+        : reduction_model{&of}, start(s), again(w) {}
+    std::uint32_t launch_of(std::uint32_t w) const { return w == again ? start : p->nodes[w].operands[0]; }
+};
+
 /// Rewrites a copy.
 struct reduction_rewriter {
     reduction_program* p;

@@ -241,18 +241,12 @@ TEST_CASE("what can be no member stays apart, and the reason is named") {
 }
 
 TEST_CASE("a start with a second wait is no member, even if that wait does not read the result") {
-    struct waited_again : reduction_model {
-        std::uint32_t start, again;
-        waited_again(const reduction_program& of, std::uint32_t s, std::uint32_t w)
-            : reduction_model{&of}, start(s), again(w) {}
-        std::uint32_t launch_of(std::uint32_t w) const { return w == again ? start : p->nodes[w].operands[0]; }
-    };
     reduction_program p;
     const std::uint32_t x = p.input(), a = p.reduced(x), b = p.reduced(x);
     const std::uint32_t again = p.op(support::reduction_op::wait, {x});
     p.output({a, b, again});
     const std::uint32_t start_of_a = p.nodes[a].operands[0];
-    const waited_again model(p, start_of_a, again);
+    const support::waited_again_model model(p, start_of_a, again);
     const auto plan = plan_buckets(reduction_view{&p}, model, together{&p});
     REQUIRE(plan);
     CHECK(plan->empty());
@@ -284,15 +278,6 @@ TEST_CASE("casts stay where others need them, or where what they read is overwri
 }
 
 TEST_CASE("casts stay where a collective then fills the memory that they read") {
-    struct filling : reduction_model {
-        std::uint32_t filled, by;
-        filling(const reduction_program& of, std::uint32_t x, std::uint32_t s)
-            : reduction_model{&of}, filled(x), by(s) {}
-        std::vector<std::uint32_t> aliases(std::uint32_t x) const {
-            return x == by ? std::vector{filled} : reduction_model::aliases(x);
-        }
-        bytes bytes_of(std::uint32_t x) const { return x == by ? bytes{0} : reduction_model::bytes_of(x); }
-    };
     reduction_program p;
     const std::uint32_t w = p.input(), u = p.input(), first = p.op(cast, {w}), second = p.op(cast, {u});
     const std::uint32_t fills = p.start(p.input()), filled = p.op(support::reduction_op::wait, {fills});
@@ -301,7 +286,7 @@ TEST_CASE("casts stay where a collective then fills the memory that they read") 
     const auto planned = [&](const auto& model) {
         return *plan_buckets(reduction_view{&p}, model, together{&p}, {.order = payload_order::execution});
     };
-    const filling model(p, w, fills);
+    const support::filling_model model(p, w, fills);
     const program_bucket_plan plan = planned(model), careless = planned(reduction_model{&p});
     REQUIRE(plan.buckets.size() == 1);
     CHECK(plan.buckets[0].casts == std::vector{second});

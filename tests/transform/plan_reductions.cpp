@@ -275,19 +275,13 @@ TEST_CASE("what is not linear, or writes elsewhere, is no member") {
 }
 
 TEST_CASE("a start with a second wait is no member, even if that wait does not read the result") {
-    struct waited_again : reduction_model {
-        std::uint32_t launched, again;
-        waited_again(const reduction_program& of, std::uint32_t s, std::uint32_t w)
-            : reduction_model{&of}, launched(s), again(w) {}
-        std::uint32_t launch_of(std::uint32_t w) const { return w == again ? launched : p->nodes[w].operands[0]; }
-    };
     micro_batches m(2);
     const std::uint32_t total = m.accumulate(add), again = m.p.op(reduction_op::wait, {m.gradients[0]});
     m.p.output({total, again});
     const plan_of_program careless = plan_of(m.p);
     REQUIRE(careless.reductions.size() == 1);
     const std::uint32_t first = careless.reductions[0].members[0];
-    const waited_again model(m.p, first, again);
+    const support::waited_again_model model(m.p, first, again);
     const reduction_view view{&m.p};
     CHECK(plan_reductions(view, model, model).empty());
     const auto judged = verify_reductions(careless, view, model, model);

@@ -109,19 +109,10 @@ TEST_CASE("each rule, broken") {
 }
 
 TEST_CASE("a part is overwritten by a collective that fills its memory before the part could be sent by itself") {
-    struct filling : reduction_model {
-        std::uint32_t filled, by;
-        filling(const reduction_program& of, std::uint32_t x, std::uint32_t s)
-            : reduction_model{&of}, filled(x), by(s) {}
-        std::vector<std::uint32_t> aliases(std::uint32_t x) const {
-            return x == by ? std::vector{filled} : reduction_model::aliases(x);
-        }
-        bytes bytes_of(std::uint32_t x) const { return x == by ? bytes{0} : reduction_model::bytes_of(x); }
-    };
     planned x;
     const auto fills = static_cast<std::uint32_t>(x.p.nodes.size());
     insert_behind(x.p, x.plan.buckets[0].start, {.op = start, .operands = {x.t.w}});
-    const filling model(x.p, x.t.u, fills);
+    const support::filling_model model(x.p, x.t.u, fills);
     const support::program_forms forms{&x.p};
     CHECK(verdict(x.plan, x.p));
     const auto found = verify_splits(x.plan, reduction_view{&x.p}, model, forms);
