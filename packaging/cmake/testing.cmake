@@ -111,7 +111,7 @@ endfunction()
 # stretto_add_test(<layer>/<name> <command>...)
 function(stretto_add_test name)
     add_test(NAME ${name} COMMAND ${ARGN})
-    set_tests_properties(${name} PROPERTIES TIMEOUT 300 ENVIRONMENT "${stretto_test_environment}")
+    set_tests_properties(${name} PROPERTIES TIMEOUT 600 ENVIRONMENT "${stretto_test_environment}")
     set_property(GLOBAL APPEND PROPERTY STRETTO_REGISTERED_TESTS "tests/${name}.cpp")
 endfunction()
 

@@ -7,7 +7,7 @@ include(${PROJECT_SOURCE_DIR}/packaging/cmake/mpi_implementations.cmake)
 # nothing of what threads do in there: it is not compiled for them.
 function(stretto_mpi_test_properties test)
     set_tests_properties(${test} PROPERTIES
-        TIMEOUT 300
+        TIMEOUT 600
         PROCESSORS 2
         LABELS mpi
         ENVIRONMENT "ASAN_OPTIONS=fast_unwind_on_malloc=0;LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/backend/mpi/mpi_leaks.txt;TSAN_OPTIONS=ignore_noninstrumented_modules=1:detect_deadlocks=0;${stretto_test_environment};OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1")
