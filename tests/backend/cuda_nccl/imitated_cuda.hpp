@@ -156,6 +156,7 @@ struct imitated_comm {
     std::uint32_t pending = 0;
     imitated_stream* stream = nullptr;
     int handles = 0;
+    imitated_comm *child = nullptr, **child_to = nullptr;  // what a split in progress makes, and where it will be
 };
 
 /// The groups that ranks with one id are in: the world, and what each of its splits makes.
@@ -454,7 +455,9 @@ struct imitated_cuda {
         ++of->splits;
         ++of->group->splits;
         if (color < 0) return busy;
-        made = new imitated_comm{nullptr, key};
+        // As with NCCL, a split says where its communicator is when it is complete.
+        of->child = new imitated_comm{nullptr, key};
+        of->child_to = &made;
         ++machine().comms;
         std::shared_ptr<imitated_group>& same = (*of->others)[of->splits];
         if (!same) same = std::make_shared<imitated_group>(0);
@@ -463,7 +466,7 @@ struct imitated_cuda {
         same->came.resize(size);
         same->aborted.resize(size);
         ++same->joined;
-        made->group = same;
+        of->child->group = same;
         return busy;
     }
     static bool is_null(comm_type comm) { return comm == nullptr; }
@@ -477,9 +480,9 @@ struct imitated_cuda {
                 if (g.aborted[k]) return failed("remote process exited or there was a network error");
         // All have joined, and all have called the last split that this one has.
         if (g.joined < g.size() || g.splits < comm->splits * g.size()) return busy;
-        if (comm->pending == 0) return {};
-        --comm->pending;
-        return busy;
+        if (comm->pending != 0) return --comm->pending, busy;
+        if (comm->child != nullptr) *comm->child_to = std::exchange(comm->child, nullptr);
+        return {};
     }
     static result begin_group() {
         const lock l(machine().mutex);
@@ -595,6 +598,8 @@ private:
         const lock l(machine().mutex);
         if (comm->stream != nullptr && comm->stream->user == comm) comm->stream->user = nullptr;
         machine().handles -= comm->handles;
+        if (comm->child != nullptr) --machine().comms;
+        delete comm->child;
         delete comm;
         --machine().comms;
     }

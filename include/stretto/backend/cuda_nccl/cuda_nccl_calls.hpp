@@ -15,10 +15,11 @@ namespace stretto {
 
 /// The calls of CUDA and NCCL. Amounts are in bytes. A call that creates an object writes it to its first argument; the
 /// object belongs to the caller, who must end it. `join` creates the communicator of all ranks, and `split` creates
-/// others from its ranks, with a negative color for ranks that are in none. No communicator shares resources with
-/// another one. `finish` begins the orderly end of a communicator, and `end` destroys it. After a call that is in
-/// progress, the caller polls the `state` of the communicator. `can_reduce` returns whether a reduction is supported.
-/// Between begin_group and end_group, `send`, `receive`, `end` and `abort` only note what is to be done.
+/// others from its ranks, with a negative color for ranks that are in none; it writes them by the time the state of the
+/// communicator that is split is done. No communicator shares resources with another one. `finish` begins the orderly
+/// end of a communicator, and `end` destroys it. After a call that is in progress, the caller polls the `state` of the
+/// communicator. `can_reduce` returns whether a reduction is supported. Between begin_group and end_group, `send`,
+/// `receive`, `end` and `abort` only note what is to be done.
 template <class A>
 concept cuda_nccl_calls =
     stream_calls<A> && polled_communicator_calls<A> &&

@@ -129,11 +129,14 @@ struct cuda_nccl_library : cuda_library {
         return told("ncclCommInitRankConfig",
                     ncclCommInitRankConfig(&comm, static_cast<int>(ranks), id, static_cast<int>(rank), &config));
     }
-    /// Creates a communicator of the ranks with the same color, in the order of `key`; none for a negative color.
+    /// Creates a communicator of the ranks with the same color, in the order of `key`; none for a negative color. The
+    /// caller polls `of`, and must keep `made` where it is until `of` is done.
     static call_result split(ncclComm_t& made, ncclComm_t of, int color, std::size_t key, const char* name, int ctas) {
         ncclConfig_t config = config_of(name, ctas);
-        return told("ncclCommSplit",
-                    ncclCommSplit(of, color < 0 ? NCCL_SPLIT_NOCOLOR : color, static_cast<int>(key), &made, &config));
+        const ncclResult_t e =
+            ncclCommSplit(of, color < 0 ? NCCL_SPLIT_NOCOLOR : color, static_cast<int>(key), &made, &config);
+        // NCCL 2.28 reports success while the split is still in progress; it writes `made` when the split is complete.
+        return told("ncclCommSplit", e == ncclSuccess ? ncclInProgress : e);
     }
     static bool is_null(ncclComm_t comm) { return comm == nullptr; }
     /// Returns the state of a communicator: in progress while a call on it is, or failed, also if it fails between
