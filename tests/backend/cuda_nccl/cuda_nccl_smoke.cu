@@ -1,10 +1,15 @@
 // The backend on a real device: NCCL with one rank, and virtual ranks with copies between them (loopback_nccl.hpp),
-// which run a layer of experts, whole and in chunks; its experts are a kernel of the device. Prints what is wrong.
-// Exits with 77 where there is no device, so that it is compiled and linked where there is a compiler for one.
+// which run a layer of experts, whole and in chunks; its experts are a kernel of the device. As `cuda_nccl_smoke RANK
+// RANKS FILE` it is one of several processes that run NCCL among them, and fail together. Prints what is wrong. Exits
+// with 77 where there is no device, so that it is compiled and linked where there is a compiler for one.
 #include <cuda_runtime.h>
 
+#include <chrono>
+#include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -90,23 +95,95 @@ void check(const char* what, const std::string& complaint) {
     failures += !complaint.empty();
 }
 
+using real_calls = cuda_nccl_library;
+using real_rank = cuda_nccl_rank<real_calls>;
+
+device_source make_source(layer& l, const rank_data& d) { return {l, d}; }
+
+/// This process as one of several ranks, which are processes. For each use rank 0 makes an id, and the others find it
+/// in a file.
+struct rank_of_processes {
+    std::size_t rank, ranks;
+    std::string file;
+    mutable int uses = 0;
+
+    template <class Program>
+    std::string operator()(Program program, cuda_nccl_options options = {}) const {
+        const std::string at = file + "." + std::to_string(uses++);
+        real_calls::id_type id = {};
+        if (rank == 0) {
+            if (!real_calls::make_id(id).done()) return "no id";
+            std::FILE* const to = std::fopen((at + ".part").c_str(), "wb");
+            const bool written = to != nullptr && std::fwrite(&id, sizeof id, 1, to) == 1 && std::fclose(to) == 0;
+            if (!written || std::rename((at + ".part").c_str(), at.c_str()) != 0) return "the id cannot be written";
+        }
+        std::FILE* from = nullptr;
+        for (int k = 0; k < 3'000 && from == nullptr; ++k) {
+            from = std::fopen(at.c_str(), "rb");
+            if (from == nullptr) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        }
+        if (from == nullptr) return "rank 0 has written no id";
+        const bool read = std::fread(&id, sizeof id, 1, from) == 1;
+        static_cast<void>(std::fclose(from));
+        return read ? support::on_rank<real_calls>(rank, ranks, id, program, options) : "the id cannot be read";
+    }
+};
+
+/// What happened to a run that must fail: nothing if it failed as it should.
+std::string failed_as(const std::optional<run_failure>& f, run_failure::reason why) {
+    if (!f) return "no failure";
+    return f->why == why ? std::string() : support::words(*f);
+}
+
+void check_processes(const rank_of_processes& me) {
+    const std::string name = ", rank " + std::to_string(me.rank) + " of " + std::to_string(me.ranks) + " processes";
+    check(("NCCL keeps the promises of a backend" + name).c_str(), support::keeps_promises<real_calls>(me));
+    for (const std::int64_t chunks : {1, 2, 3})
+        check(("experts in " + std::to_string(chunks) + " chunks" + name).c_str(),
+              support::runs_experts<real_calls>(me, chunks, make_source, support::sums_of::ranks_in_any_order));
+    // One rank means to gather other amounts: all learn of it before anything moves.
+    const auto gathers_other_amounts = [&](real_rank& rank) -> std::string {
+        auto memory = rank.make_arena({256}, 64);
+        if (!memory) return "no memory";
+        collective_operation o;
+        o.kind = transfer_kind::all_gather;
+        o.send = memory->data();
+        o.receive = memory->data() + 64;
+        o.send_bytes = me.rank == 1 ? 16 : 8;
+        o.receive_bytes = o.send_bytes * me.ranks;
+        return failed_as(rank.perform(0, o), run_failure::reason::mismatch);
+    };
+    check(("amounts that differ are found" + name).c_str(), me(gathers_other_amounts, {.always_compares = true}));
+    // Rank 1 does not come to a barrier: the others end at their deadline and say for whom they wait.
+    const auto stays_away = [&](real_rank& rank) -> std::string {
+        collective_operation barrier;
+        return me.rank == 1 ? std::string() : failed_as(rank.perform(0, barrier), run_failure::reason::timeout);
+    };
+    check(("a rank that does not come ends the run" + name).c_str(),
+          me(stays_away, {.deadline = std::chrono::seconds(5)}));
+}
+
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
     int devices = 0;
     if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
         std::printf("no device: nothing is checked\n");
         return 77;
     }
-    const auto make_source = [](layer& l, const rank_data& d) { return device_source(l, d); };
-    check("NCCL with one rank keeps the promises of a backend", support::keeps_promises<cuda_nccl_library>(1));
+    if (argc == 4) {
+        check_processes({std::stoul(argv[1]), std::stoul(argv[2]), argv[3]});
+        return failures == 0 ? 0 : 1;
+    }
+    const support::ranks_as_threads<real_calls> alone{1};
+    check("NCCL with one rank keeps the promises of a backend", support::keeps_promises<real_calls>(alone));
     for (const std::int64_t chunks : {1, 2, 3})
-        check("experts with NCCL and one rank", support::runs_experts<cuda_nccl_library>(1, chunks, make_source));
-    for (const std::int64_t ranks : {1, 2, 4}) {
-        check("virtual ranks keep the promises of a backend",
-              support::keeps_promises<virtual_calls>(static_cast<std::size_t>(ranks)));
+        check("experts with NCCL and one rank", support::runs_experts<real_calls>(alone, chunks, make_source));
+    for (const std::size_t ranks : {1u, 2u, 4u}) {
+        const support::ranks_as_threads<virtual_calls> threads{ranks};
+        check("virtual ranks keep the promises of a backend", support::keeps_promises<virtual_calls>(threads));
         for (const std::int64_t chunks : {1, 2, 3})
-            check("experts on virtual ranks", support::runs_experts<virtual_calls>(ranks, chunks, make_source));
+            check("experts on virtual ranks", support::runs_experts<virtual_calls>(threads, chunks, make_source));
     }
     return failures == 0 ? 0 : 1;
 }

@@ -10,24 +10,25 @@
 // Virtual ranks of an imitated device: what cuda_nccl_smoke.cu does on a real one.
 
 using calls = support::loopback_nccl<support::imitated_cuda>;
+using threads = support::ranks_as_threads<calls>;
 static_assert(stretto::cuda_nccl_calls<calls>);
 
 TEST_CASE("virtual ranks keep the promises of a backend") {
     for (const std::size_t ranks : {1u, 2u, 4u}) {
         support::imitated_machine machine;
-        CHECK(support::keeps_promises<calls>(ranks) == "");
+        CHECK(support::keeps_promises<calls>(threads{ranks}) == "");
         CHECK(machine.breaches.empty());
         CHECK(machine.is_clean());
     }
 }
 
 TEST_CASE("virtual ranks run a layer of experts, whole and in chunks, with the bits of a loop") {
-    for (const std::int64_t ranks : {1, 2, 4})
+    for (const std::size_t ranks : {1u, 2u, 4u})
         for (const std::int64_t chunks : {1, 2, 3}) {
             CAPTURE(ranks);
             CAPTURE(chunks);
             support::imitated_machine machine;
-            CHECK(support::runs_experts<calls>(ranks, chunks, [](auto& layer, const auto& data) {
+            CHECK(support::runs_experts<calls>(threads{ranks}, chunks, [](auto& layer, const auto& data) {
                       return support::experts::source(layer.p, support::experts::arguments(layer, data));
                   }) == "");
             CHECK(machine.breaches.empty());
@@ -37,7 +38,7 @@ TEST_CASE("virtual ranks run a layer of experts, whole and in chunks, with the b
 
 TEST_CASE("a virtual rank that gives up ends the run of the others") {
     support::imitated_machine machine;
-    const std::string said = support::on_ranks<calls>(2, [](stretto::cuda_nccl_rank<calls>& rank) {
+    const std::string said = threads{2}([](stretto::cuda_nccl_rank<calls>& rank) {
         if (rank.rank() == 1) {
             auto fails = [] { throw 1; };
             rank.begin();
