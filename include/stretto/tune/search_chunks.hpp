@@ -26,6 +26,7 @@
 #include "stretto/tune/chunk_units.hpp"
 #include "stretto/tune/detail/chunk_search.hpp"
 #include "stretto/tune/detail/chunk_trials.hpp"
+#include "stretto/tune/detail/search_limits.hpp"
 #include "stretto/tune/step_table.hpp"
 
 namespace stretto {

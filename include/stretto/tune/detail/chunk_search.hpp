@@ -9,7 +9,8 @@
 // with the limit. The result is the best among the uncut step and the choices held at the levels up to the requested
 // limit. For a larger limit, the same choices are held, and possibly more.
 //
-// Longer than 300 lines: what is tried, what is held and when a choice is given up form one argument.
+// Longer than 300 lines: what is tried, what is held and how the best choice is refined form one argument. When a
+// choice is given up because of figures alone is in search_limits.hpp.
 #ifndef STRETTO_TUNE_DETAIL_CHUNK_SEARCH_HPP
 #define STRETTO_TUNE_DETAIL_CHUNK_SEARCH_HPP
 
@@ -26,7 +27,6 @@
 
 #include "stretto/core/module_model.hpp"
 #include "stretto/core/units.hpp"
-#include "stretto/schedule/contention.hpp"
 #include "stretto/schedule/limit_trial.hpp"
 #include "stretto/schedule/simulate.hpp"
 #include "stretto/schedule/trial_progress.hpp"
@@ -34,22 +34,9 @@
 #include "stretto/transform/chunk_sizes.hpp"
 #include "stretto/tune/chunk_trial.hpp"
 #include "stretto/tune/chunk_units.hpp"
-#include "stretto/tune/detail/limit_levels.hpp"
+#include "stretto/tune/detail/search_limits.hpp"
 
 namespace stretto::detail {
-
-/// The budget of a search, and the figures with which choices are compared.
-struct search_limits {
-    limit_levels levels;
-    std::vector<limit_figures> whole;  ///< figures of the uncut step within each of `levels.limits`
-    std::vector<limit_figures> rival;  ///< those of a rival form within each level; fewer, or none, if they are unknown
-    std::optional<bytes> step_peak;    ///< the peak of the step of which the trials are variants (memory_budget)
-    std::size_t most;                  ///< the largest number of chunks of a unit
-    std::size_t task_budget;           ///< the number of tasks that refinement may make
-    bool slices = false;               ///< whether all trials write values slice by slice
-    bool either = false;               ///< whether the best choice of each level is also tried slice by slice
-    contention under = {};             ///< the contention by which trials are judged
-};
 
 /// A search for the number of chunks of each unit. `trial(regions, slices)` returns the chunked_tasks of these regions,
 /// or nothing if there is no such plan; equal arguments must give equal tasks. Deterministic.
@@ -132,16 +119,7 @@ private:
 
     /// Returns whether the lower bound of a choice shows that it cannot be of use at this level.
     [[nodiscard]] bool hopeless(const outcome& o) const {
-        return o.made && (o.bound >= here().takes.makespan || o.bound >= rival_at(level_).makespan);
-    }
-    /// Returns the figures of the rival plus a fiftieth: a choice that is slower by no more may still become faster.
-    [[nodiscard]] limit_figures rival_at(std::size_t level) const {
-        if (level >= limits_.rival.size()) return {};
-        const auto [makespan, ignoring_memory] = limits_.rival[level];
-        const auto and_a_fiftieth = [](nanoseconds t) {
-            return nanoseconds{t.count < INT64_MAX / 2 ? t.count + t.count / 50 : INT64_MAX};
-        };
-        return {and_a_fiftieth(makespan), and_a_fiftieth(ignoring_memory)};
+        return o.made && (o.bound >= here().takes.makespan || o.bound >= limits_.rival_at(level_).makespan);
     }
     [[nodiscard]] std::optional<nanoseconds> makespan(const outcome& o) const {
         if (o.makespan.size() <= level_ || o.makespan[level_] < 0) return std::nullopt;
@@ -170,7 +148,7 @@ private:
         const bool pays = !uniform.empty() && uniform[0].first < limits_.whole[level_].makespan;
         if (!pays && !lost) uniform = try_around_exchanges();
         // Refinement rarely gains as much as this form is then slower than the rival.
-        if (!here().chunks || here().takes.makespan >= rival_at(level_).makespan) return;
+        if (!here().chunks || here().takes.makespan >= limits_.rival_at(level_).makespan) return;
         std::sort(uniform.begin(), uniform.end());
         // A choice is refined only once, whether it is written slice by slice or not.
         const bool first = refined_.empty();
@@ -209,7 +187,7 @@ private:
         limit_trial trial(made->graph, limits_.under);
         o.bound = trial.bound().value;
         any_fit_ = any_fit_ || hopeless(o);
-        o.lost = o.bound >= rival_at(level_).makespan;
+        o.lost = o.bound >= limits_.rival_at(level_).makespan;
         if (hopeless(o)) return o;
         if (made->graph.size() != 0) {
             const std::uint32_t u = units_.unit_of[made->original[trial.input_peak_at()]];
@@ -246,7 +224,7 @@ private:
             ignoring_memory = p.ignoring_memory;
             any_fit_ = true;
             if (held || !limits_.under.none()) return true;
-            o.lost = loses_to(rival_at(std::min(p.level, at_.size() - 1)), p);
+            o.lost = loses_to(limits_.rival_at(std::min(p.level, at_.size() - 1)), p);
             return !o.lost && !loses_to(at_[std::min(p.level, at_.size() - 1)].takes, p);
         };
         const auto reached = [&](std::size_t k, std::optional<nanoseconds> takes, const auto& order) {
@@ -265,16 +243,6 @@ private:
             }
         };
         trial.run(limits_.levels.limits, options, goes_on, reached);
-    }
-
-    /// Returns whether a choice is unlikely to become faster than a form with the figures `other`. Orders within memory
-    /// are rarely faster than those that ignore it, and later rounds of a rung rarely gain more than a few hundredths.
-    /// But if a choice is the faster one without regard to memory, it may be faster on a higher rung, and is kept.
-    [[nodiscard]] static bool loses_to(const limit_figures& other, const trial_progress& p) {
-        if (p.ignoring_memory >= other.makespan) return true;
-        if (p.ignoring_memory < other.ignoring_memory || p.stage == search_stage::begins) return false;
-        const std::int64_t hundredths = p.stage == search_stage::one_round ? 94 : 97;
-        return p.so_far.count / 100 * hundredths >= other.makespan.count;
     }
 
     /// Tries a choice. While it does not fit, tries it again with the part whole in which its input order has its peak.
