@@ -1,5 +1,6 @@
-// Decides which collectives may be members of a bucket, and what the members of one bucket must have in common.
-// plan_buckets and verify_buckets share these tests. Vertices are positions in program order, as in program_facts.hpp.
+// Decides which collectives may be members of a bucket, and what the members of one bucket must have in common, and
+// counts what they amount to. plan_buckets and verify_buckets share these tests. Vertices are positions in program
+// order, as in program_facts.hpp.
 #ifndef STRETTO_TRANSFORM_DETAIL_BUCKET_CANDIDATES_HPP
 #define STRETTO_TRANSFORM_DETAIL_BUCKET_CANDIDATES_HPP
 
@@ -8,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "stretto/core/collective_call.hpp"
 #include "stretto/core/element_type.hpp"
@@ -107,6 +109,25 @@ template <class Facts>
 
 /// The bytes of a member that count towards the limit of a bucket: those that it sends or receives, whichever is more.
 [[nodiscard]] constexpr bytes weight(const bucket_candidate& c) noexcept { return std::max(c.payload, c.received); }
+
+/// A bucket that may still grow, and what its limits concern.
+struct bucket_in_growth {
+    std::vector<bucket_candidate> members;
+    bytes weight, payload;
+    std::uint32_t first = UINT32_MAX, last = 0;  ///< positions of its first and last start
+
+    void add(const bucket_candidate& c) {
+        members.push_back(c);
+        count(c);
+    }
+    /// Counts c as a member without listing it, to find out whether there is room for it.
+    void count(const bucket_candidate& c) noexcept {
+        weight += detail::weight(c);
+        payload += c.payload;
+        first = std::min(first, c.start);
+        last = std::max(last, c.start);
+    }
+};
 
 }  // namespace stretto::detail
 

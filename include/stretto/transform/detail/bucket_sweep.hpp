@@ -113,7 +113,7 @@ private:
                     return refused_bucket<V>{bucket_obstacle::keys_differ, v, first};
                 if (!b.members.empty() && !joins(b, c))
                     return refused_bucket<V>{bucket_obstacle::dependent, v, conflict(b, c, apart)};
-                add(b, c);
+                b.add(c);
                 if (b.members.size() > 1 && !within(b, b.members[0], b.members.size()))
                     return refused_bucket<V>{bucket_obstacle::limits, v, first};
             }
@@ -121,13 +121,6 @@ private:
         }
         return std::nullopt;
     }
-
-    /// A bucket that may still grow; its members are merged in reach_.
-    struct bucket_in_growth {
-        std::vector<bucket_candidate> members;
-        bytes weight, payload;
-        std::uint32_t first = none, last = 0;  // positions of its first and last start
-    };
 
     void refuse(bucket_obstacle why, std::uint32_t p, std::uint32_t other) {
         refused_.push_back({why, f_.vertex[p], f_.vertex[other]});
@@ -179,18 +172,8 @@ private:
     /// Whether b would be within the limits with c.
     [[nodiscard]] bool has_room(const bucket_in_growth& b, const bucket_candidate& c) const {
         bucket_in_growth with{{}, b.weight, b.payload, b.first, b.last};
-        count(with, c);
+        with.count(c);
         return within(with, b.members[0], b.members.size() + 1);
-    }
-    static void add(bucket_in_growth& b, const bucket_candidate& c) {
-        b.members.push_back(c);
-        count(b, c);
-    }
-    static void count(bucket_in_growth& b, const bucket_candidate& c) {
-        b.weight += weight(c);
-        b.payload += c.payload;
-        b.first = std::min(b.first, c.start);
-        b.last = std::max(b.last, c.start);
     }
     /// Whether one of b and c depends on the other. Otherwise a merge may still be illegal, which `joins` finds out.
     [[nodiscard]] bool depend(const bucket_in_growth& b, const bucket_candidate& c) {
@@ -216,7 +199,7 @@ private:
     /// The candidates of one key as one bucket, without its list of members; nothing if that exceeds a limit.
     [[nodiscard]] std::optional<bucket_in_growth> one_bucket(std::span<const bucket_candidate> all) const {
         bucket_in_growth b;
-        for (const bucket_candidate& c : all) count(b, c);
+        for (const bucket_candidate& c : all) b.count(c);
         return within(b, all[0], all.size()) ? std::optional(std::move(b)) : std::nullopt;
     }
     /// The plan with one bucket for each key; nothing if that exceeds a limit or creates a cycle. It is legal if the
@@ -252,7 +235,7 @@ private:
         grown_.push_back(*std::move(b));
         return true;
     }
-    /// Grows the buckets of one key along the program, as plan_buckets describes.
+    /// Grows the buckets of one key along the program, as plan_buckets describes. Their members are merged in reach_.
     void grow(std::span<const bucket_candidate> all) {
         if (grow_together(all)) return;
         std::vector<bucket_in_growth> open, closed;
@@ -261,7 +244,7 @@ private:
             for (std::size_t k = 0; k < open.size() && !placed; ++k) {
                 if (has_room(open[k], c)) {
                     placed = joins(open[k], c);
-                    if (placed) add(open[k], c);
+                    if (placed) open[k].add(c);
                 } else if (!depend(open[k], c)) {
                     closed.push_back(std::move(open[k]));
                     open.erase(open.begin() + static_cast<std::ptrdiff_t>(k--));
@@ -272,7 +255,7 @@ private:
                 refuse(bucket_obstacle::crowded, c.start, open.back().members[0].start);
                 continue;
             }
-            add(open.emplace_back(), c);
+            open.emplace_back().add(c);
         }
         for (auto* list : {&closed, &open})
             for (bucket_in_growth& b : *list) {
