@@ -410,8 +410,10 @@ capture in_buckets(const capture& step, payload_order order, bool sharded, const
     return support::lowered(step, *tensors, *made);
 }
 
-/// The four forms of the step after each of 25 steps.
+/// The four forms of the step after each of 25 steps, or of fewer, which are slow with sanitizers.
 struct four_forms {
+    const std::uint64_t steps = support::runs_all_cases() ? 25 : 3;
+    const std::size_t most_of_them = support::runs_all_cases() ? 20 : 0;
     training_step::traffic how;
     training_step each{how, false}, packed{how, true};
     bool sharded = how == training_step::traffic::sharded;
@@ -426,7 +428,7 @@ struct four_forms {
         options.ranks = ranks;
         options.rings = rings;
         options.round = true;
-        for (std::uint64_t n = 0; n < 25; ++n) {
+        for (std::uint64_t n = 0; n < steps; ++n) {
             for (trained* form : {&eager, &apart, &registration, &execution}) form->step(n, options);
             if (n == 0) first_loss = eager.mean_loss();
             double none = 0;
@@ -447,10 +449,10 @@ TEST_CASE("25 steps of sharded training: buckets in registration order have the 
         CHECK(forms.registration_differs == 0);
         // On one ring, what is scattered is added in an order that only its owner decides.
         if (rings == 1) CHECK((forms.execution_differs == 0 && forms.apart_differs == 0));
-        else CHECK((forms.execution_differs > 20 && forms.apart_differs > 20));
+        else CHECK((forms.execution_differs > forms.most_of_them && forms.apart_differs > forms.most_of_them));
         CHECK((forms.worst == 0) == (rings == 1));
         CHECK(forms.worst < 1e-2);  // it is trained, and last bits grow
-        CHECK(forms.eager.mean_loss() < 0.8 * forms.first_loss);
+        if (support::runs_all_cases()) CHECK(forms.eager.mean_loss() < 0.8 * forms.first_loss);
     }
 }
 
@@ -461,7 +463,7 @@ TEST_CASE("25 steps of replicated training: buckets in registration order have t
         forms.train(rings);
         CHECK(forms.registration_differs == 0);
         if (rings == 0) CHECK((forms.execution_differs == 0 && forms.apart_differs == 0));
-        else CHECK((forms.execution_differs > 20 && forms.apart_differs > 20));
+        else CHECK((forms.execution_differs > forms.most_of_them && forms.apart_differs > forms.most_of_them));
         CHECK((forms.worst == 0) == (rings == 0));
     }
 }

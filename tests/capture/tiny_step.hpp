@@ -14,6 +14,7 @@
 #include "stretto/capture/capture.hpp"
 #include "stretto/capture/diagnostic.hpp"
 #include "stretto/core/expected.hpp"
+#include "support/prop.hpp"
 
 namespace support {
 
@@ -60,8 +61,8 @@ struct scratch_folder {
     [[nodiscard]] std::string file(const char* name) const { return (path / name).string(); }
 };
 
-/// The captured steps of the environment variable, sorted; empty, with a message, if it is not set.
-inline std::vector<std::string> captured_steps(const char* variable) {
+/// The files of captured steps of the environment variable, sorted; empty, with a message, if it is not set.
+inline std::vector<std::string> captured_files(const char* variable) {
     std::vector<std::string> paths;
     const char* folder = std::getenv(variable);
     if (folder == nullptr || !std::filesystem::is_directory(folder)) {
@@ -73,9 +74,17 @@ inline std::vector<std::string> captured_steps(const char* variable) {
     std::sort(paths.begin(), paths.end());
     return paths;
 }
+/// Those that a test goes through: all of them, but without large ones, which are slow with sanitizers, if only a share
+/// of all cases is asked for.
+inline std::vector<std::string> captured_steps(const char* variable) {
+    std::vector<std::string> paths = captured_files(variable);
+    if (!runs_all_cases())
+        std::erase_if(paths, [](const auto& path) { return std::filesystem::file_size(path) > 100'000; });
+    return paths;
+}
 /// The one of that name; empty if it is not there.
 inline std::string captured_step(const char* variable, const char* name) {
-    for (const std::string& path : captured_steps(variable))
+    for (const std::string& path : captured_files(variable))
         if (path.ends_with(name)) return path;
     return {};
 }

@@ -177,7 +177,8 @@ TEST_CASE("jackson: what comes after a point that is late is late as well, wheth
     for (std::uint32_t k = 0; k < 4; ++k) p.ops.push_back(launch(1 + k, 20, {{9 + k, 0}}));
     CHECK(bound_of(p).value.count == 40 + 1 + 4 * 10 + 20);
     CHECK(bound_of(p).kind == bound_kind::jackson);
-    CHECK(support::optimal_makespan(support::graph_of(p)) == 40 + 1 + 4 * 10 + 20);
+    // Trying all orders takes half a minute with sanitizers.
+    if (support::runs_all_cases()) CHECK(support::optimal_makespan(support::graph_of(p)) == 40 + 1 + 4 * 10 + 20);
 }
 
 TEST_CASE("every bound is valid on random steps") {

@@ -12,9 +12,20 @@
 
 namespace support {
 
-int scaled_cases(int cases) {
+namespace {
+
+double share_of_cases() {
     const char* factor = std::getenv("STRETTO_CASES");
-    return std::max(1, static_cast<int>((factor ? std::strtod(factor, nullptr) : 1.0) * cases));
+    return factor ? std::strtod(factor, nullptr) : 1.0;
+}
+
+}  // namespace
+
+int scaled_cases(int cases) { return std::max(1, static_cast<int>(share_of_cases() * cases)); }
+
+bool runs_case(std::uint32_t k) {
+    // Multiples of this number are spread evenly, and have no period in common with loops over cases.
+    return k == 0 || k * 2654435769u < share_of_cases() * 4294967296.0;
 }
 
 void check_property(const char* name, int cases, const rc::detail::Property& property) {

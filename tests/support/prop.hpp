@@ -17,6 +17,9 @@ namespace support {
 int scaled_cases(int cases);
 /// Whether no case is left out. If some are, luck decides what the cases have met, and a test cannot ask for it.
 inline bool runs_all_cases() { return scaled_cases(1000) >= 1000; }
+/// Whether the case with the number k, of those that a test goes through instead of drawing them, is among the share of
+/// them that STRETTO_CASES asks for. The first is, whatever the share.
+bool runs_case(std::uint32_t k);
 
 /// As stretto_check, for what rapidcheck has made of a property.
 void check_property(const char* name, int cases, const rc::detail::Property& property);
