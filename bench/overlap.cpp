@@ -29,15 +29,16 @@
 #include "stretto/backend/executor.hpp"
 #include "stretto/backend/host/host_world.hpp"
 #include "stretto/schedule/contention.hpp"
-#include "stretto/schedule/plan_overlap.hpp"
-#include "stretto/views/from_values.hpp"
 #include "support/arguments.hpp"
+#include "support/measure.hpp"
 #include "support/operation_list.hpp"
+#include "support/planned_step.hpp"
 #include "support/ranks.hpp"
 
 namespace {
 
 using namespace stretto;
+using bench::median;
 
 constexpr std::size_t ranks = 2;
 constexpr std::size_t chunk_counts[] = {1, 2, 4};
@@ -160,24 +161,7 @@ struct source {
     }
 };
 
-/// A program in the order of the scheduler.
-struct planned {
-    program p;
-    task_graph g;
-    checked_order order;
-
-    explicit planned(const program& given) : planned(given, plan_of(given)) {}
-
-private:
-    planned(program given, overlap_plan<std::uint32_t> plan)
-        : p(std::move(given)), g(std::move(plan.tasks)), order(*check_order(g, plan.certificate.order())) {}
-    static overlap_plan<std::uint32_t> plan_of(const program& p) {
-        auto plan = plan_overlap(views::from_values(bench::operation_values{&p}), program_model{&p},
-                                 {.memory_limit = unlimited_bytes});
-        if (!plan) std::exit(1);
-        return *std::move(plan);
-    }
-};
+using planned = bench::planned_step<program, program_model>;
 
 /// Makes this thread one that others do not interrupt, of a rank among such threads. A network does not wait for a
 /// core, so channels come before kernels. Returns whether the machine permits it.
@@ -187,11 +171,6 @@ bool take_priority(int rank) {
     return pthread_setschedparam(pthread_self(), SCHED_FIFO, &p) == 0;
 }
 constexpr int priority_of_kernels = 10, priority_of_channels = 20;
-
-double median(std::vector<double> all) {
-    std::nth_element(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2), all.end());
-    return all[all.size() / 2];
-}
 
 /// What rounds of several programs, one after the other, have taken: by program, then by round. `computing` is the time
 /// in kernels of the rank that has spent most there.
@@ -265,20 +244,6 @@ timings run(const std::vector<const planned*>& all, const std::vector<bool>& is_
 /// Exact, for identical chunks on one network and one processor.
 double optimum(double n, double d, double e, double c) {
     return std::max({n * (d + c), d + n * e + c, n * d + e + c, d + e + n * c});
-}
-
-[[nodiscard]] double predicted(const planned& p, contention c) {
-    return static_cast<double>(simulate(p.g, p.order.order(), c).makespan.count);
-}
-/// The factor by which kernels must run slower while channels transfer, so that the step takes `measured`; 1 if it is
-/// faster than that, and at most 16.
-contention fitted(const planned& p, double measured) {
-    contention least{4'096, 4'096}, most{16 * 4'096, 4'096};
-    while (most.numerator - least.numerator > 1) {
-        const contention middle{(least.numerator + most.numerator) / 2, 4'096};
-        (predicted(p, middle) < measured ? least : most) = middle;
-    }
-    return least;
 }
 
 nanoseconds rounded(double x) { return {std::llround(x)}; }

@@ -5,7 +5,9 @@
 #include <time.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdio>
+#include <vector>
 
 namespace bench {
 
@@ -30,6 +32,13 @@ template <class Work>
         total += taken;
     }
     return least;
+}
+
+/// The median of at least one measurement.
+[[nodiscard]] inline double median(std::vector<double> all) {
+    const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
+    std::nth_element(all.begin(), middle, all.end());
+    return *middle;
 }
 
 /// Keeps the compiler from dropping a result that nobody reads.

@@ -2,8 +2,8 @@
 // moves as many bytes as it would, inside the memory of the device, at the rate of an emulated link. Each peer is taken
 // to send what it is sent, so the rank receives its own rows. What it cannot show: ranks that are late, congestion, and
 // what a real link takes from memory.
-#ifndef STRETTO_BENCH_SUPPORT_PHANTOM_PEERS_CUH
-#define STRETTO_BENCH_SUPPORT_PHANTOM_PEERS_CUH
+#ifndef STRETTO_BENCH_DEVICE_PHANTOM_PEERS_CUH
+#define STRETTO_BENCH_DEVICE_PHANTOM_PEERS_CUH
 
 #include <cuda_runtime.h>
 
