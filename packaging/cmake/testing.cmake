@@ -1,10 +1,12 @@
-# stretto_test(<layer>/<name> [OPTIMISED] [COMPILED] [library...]): builds tests/<layer>/<name>.cpp against
+# stretto_test(<layer>/<name> [OPTIMISED|LIGHTLY] [COMPILED] [library...]): builds tests/<layer>/<name>.cpp against
 # stretto::stretto, doctest, rapidcheck and the given libraries, and registers it with ctest as <layer>/<name>.
 # stretto_test_room, below, does so for several tests that have much in common.
 #
-# OPTIMISED is for tests that take long to run: they are compiled with STRETTO_TEST_OPTIMISATION, everything else as the
-# build type says. COMPILED is for tests that schedule but do not test the scheduler: with precompiled headers it comes
-# from stretto::compiled. Compiling takes far longer than running, so both matter.
+# OPTIMISED is for tests that take long to run: they are compiled with STRETTO_TEST_OPTIMISATION. LIGHTLY is for those
+# that take long to compile as well, with STRETTO_TEST_LIGHT_OPTIMISATION: in the preset test that is -Og, with which they
+# compile a quarter faster than with -O1 and run half again as long. Everything else is compiled as the build type says.
+# COMPILED is for tests that schedule but do not test the scheduler: with precompiled headers it comes from
+# stretto::compiled. Compiling takes longer than running, so both matter.
 
 find_package(doctest REQUIRED)
 find_package(rapidcheck REQUIRED)
@@ -26,6 +28,7 @@ target_include_directories(stretto_test_support PUBLIC ${PROJECT_SOURCE_DIR}/tes
 target_compile_definitions(stretto_test_support PUBLIC DOCTEST_CONFIG_SUPER_FAST_ASSERTS)  # compiles a sixth faster
 
 set(STRETTO_TEST_OPTIMISATION "" CACHE STRING "Compiler flag for tests that take long to run, such as -O1")
+set(STRETTO_TEST_LIGHT_OPTIMISATION "" CACHE STRING "Compiler flag for tests that take long to run and to compile")
 # stretto_optimise(<target>...)
 function(stretto_optimise)
     foreach(target IN LISTS ARGN)
@@ -34,7 +37,6 @@ function(stretto_optimise)
 endfunction()
 
 option(STRETTO_TEST_LARGE_STEPS "Test large captured steps too" ON)
-option(STRETTO_TEST_ROOMS "Compile what has much in common as one translation unit: rooms of tests, parts of tools" OFF)
 
 # The same for the tests of captures, in a library of its own because of its dependencies.
 add_library(stretto_capture_test_support STATIC
@@ -50,15 +52,15 @@ endif()
 target_link_libraries(stretto_capture_test_support PUBLIC stretto::capture doctest::doctest PRIVATE rapidcheck)
 target_compile_definitions(stretto_capture_test_support PRIVATE DOCTEST_CONFIG_SUPER_FAST_ASSERTS)
 target_include_directories(stretto_capture_test_support PUBLIC ${PROJECT_SOURCE_DIR}/tests)
-if(STRETTO_TEST_ROOMS)
+if(STRETTO_ROOMS)
     set_target_properties(stretto_capture_test_support PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
 endif()
 
 stretto_optimise(stretto_compiled stretto_test_support stretto_capture_test_support)
 
-# rapidcheck costs two seconds per translation unit and simdjson three; one precompiled copy each serves all tests that
-# are not optimised. Of our own headers only compiled.hpp, which says what not to compile again: what the others include
-# shows in the tests header/.
+# rapidcheck costs two seconds per translation unit and simdjson three; one precompiled copy each serves all tests, and
+# one more those that are optimised. Of our own headers only compiled.hpp, which says what not to compile again: what the
+# others include shows in the tests header/.
 #
 # stretto_precompiled(<name> [library...] HEADERS header...)
 function(stretto_precompiled name)
@@ -71,6 +73,10 @@ endfunction()
 if(STRETTO_PCH)
     set(compiled ${PROJECT_SOURCE_DIR}/include/stretto/schedule/compiled.hpp)
     stretto_precompiled(stretto_test_headers HEADERS <doctest/doctest.h> <rapidcheck.h>)
+    if(STRETTO_TEST_OPTIMISATION)
+        stretto_precompiled(stretto_optimised_test_headers HEADERS <doctest/doctest.h> <rapidcheck.h>)
+        stretto_optimise(stretto_optimised_test_headers)
+    endif()
     stretto_precompiled(stretto_compiled_test_headers HEADERS <doctest/doctest.h> <rapidcheck.h> ${compiled})
     stretto_precompiled(stretto_capture_test_headers stretto::capture
         HEADERS <doctest/doctest.h> <rapidcheck.h> <simdjson.h> ${compiled})
@@ -85,14 +91,19 @@ endif()
 
 set_property(GLOBAL PROPERTY STRETTO_REGISTERED_TESTS "")
 
-# stretto_test_program(<target> <source> [OPTIMISED] [COMPILED] [library...]): a program with a test in it, or several.
+# stretto_test_program(<target> <source> [OPTIMISED|LIGHTLY] [COMPILED] [library...]): a program with a test in it, or several.
 function(stretto_test_program target source)
-    cmake_parse_arguments(PARSE_ARGV 2 arg "OPTIMISED;COMPILED" "" "")
+    cmake_parse_arguments(PARSE_ARGV 2 arg "OPTIMISED;LIGHTLY;COMPILED" "" "")
     set(libraries ${arg_UNPARSED_ARGUMENTS})
     add_executable(${target} ${source})
     target_link_libraries(${target} PRIVATE stretto_test_support ${libraries})
     if(arg_OPTIMISED AND STRETTO_TEST_OPTIMISATION)
         stretto_optimise(${target})
+        if(STRETTO_PCH)
+            target_precompile_headers(${target} REUSE_FROM stretto_optimised_test_headers)
+        endif()
+    elseif(arg_LIGHTLY AND STRETTO_TEST_LIGHT_OPTIMISATION)
+        target_compile_options(${target} PRIVATE ${STRETTO_TEST_LIGHT_OPTIMISATION})
     elseif(STRETTO_PCH)
         if("${libraries}" MATCHES "capture|planner")
             set(precompiled stretto_capture_test_headers)
@@ -121,8 +132,8 @@ function(stretto_test name)
     stretto_add_test(${name} ${target})
 endfunction()
 
-# stretto_test_room(<room> [OPTIMISED] [COMPILED] TESTS <layer>/<name>... [LIBRARIES library...]): the same as a
-# stretto_test of each. With STRETTO_TEST_ROOMS all of them are one translation unit, test.<room>, because tests of a room
+# stretto_test_room(<room> [OPTIMISED|LIGHTLY] [COMPILED] TESTS <layer>/<name>... [LIBRARIES library...]): the same as a
+# stretto_test of each. With STRETTO_ROOMS all of them are one translation unit, test.<room>, because tests of a room
 # instantiate the same templates of ours, of rapidcheck and of the standard library, and these are most of what a test
 # costs to compile.
 #
@@ -130,14 +141,14 @@ endfunction()
 # no effect any more because of their guards: files need not avoid each other's names. ctest runs the tests of each file
 # by itself, and a file of which the program knows no test fails.
 function(stretto_test_room room)
-    cmake_parse_arguments(PARSE_ARGV 1 arg "OPTIMISED;COMPILED" "" "TESTS;LIBRARIES")
+    cmake_parse_arguments(PARSE_ARGV 1 arg "OPTIMISED;LIGHTLY;COMPILED" "" "TESTS;LIBRARIES")
     set(how "")
-    foreach(option OPTIMISED COMPILED)
+    foreach(option OPTIMISED LIGHTLY COMPILED)
         if(arg_${option})
             list(APPEND how ${option})
         endif()
     endforeach()
-    if(NOT STRETTO_TEST_ROOMS)
+    if(NOT STRETTO_ROOMS)
         foreach(name IN LISTS arg_TESTS)
             stretto_test(${name} ${how} ${arg_LIBRARIES})
         endforeach()
