@@ -4,6 +4,7 @@
 #ifndef STRETTO_TESTING_CHECK_APPLIED_CHUNKS_HPP
 #define STRETTO_TESTING_CHECK_APPLIED_CHUNKS_HPP
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -71,25 +72,40 @@ template <class Make>
         if (const auto verified = verify_chunks(plan, g, model, ir.chunks()); !verified)
             return failed("plan", "verify_chunks finds something wrong with a plan of plan_chunks",
                           std::string(hint(verified.error()[0].broken)));
-        // Computes the program as it is now, and appends the values that outputs read to `seen`. Inputs are made up
-        // alike each time. If an operation that reads something was made up, the two programs cannot be compared, and
-        // `seen` stays empty.
+        const auto is_chunked = [&](V v) {
+            return std::any_of(plan.operations.begin(), plan.operations.end(),
+                               [&](const auto& operation) { return operation.vertex == v; });
+        };
+        // Computes the program as it is now, and appends the values that outputs read to `seen`. Inputs are made up,
+        // and so are results that `evaluate` does not compute, and they are the same the second time. If an operation
+        // that reads something was made up, or one that runs in chunks, whose parts would not be parts of the whole,
+        // the two programs cannot be compared, and `seen` stays empty.
+        std::vector<std::pair<V, std::vector<host_value>>> made_up;
         const auto run = [&](auto& of, std::vector<host_value>& seen) {
             using evaluate_type = detail::evaluate_of<IR, V>;
-            evaluate_type evaluate{&of};
+            const auto evaluate = [&](V v, std::span<const host_value> in, const chunk_part& part) {
+                for (const auto& [vertex, values] : made_up)
+                    if (vertex == v) return values;
+                return evaluate_type{&of}(v, in, part);
+            };
             const auto chunks = of.chunks();
             const G now = of.view();
-            detail::host_program<G, decltype(of.chunks()), evaluate_type> program(now, chunks, evaluate, 1 << 16);
+            detail::host_program<G, decltype(of.chunks()), decltype(evaluate)> program(now, chunks, evaluate, 1 << 16);
             detail::sample_source contents(options.seed);
             if (finding f = program.compute(contents); *f.rule) return f;
             bool computed = true;
             std::size_t v = 0;
             for (V vertex : now.vertices()) {
                 const op_kind kind = of.model().kind(vertex);
-                const bool is_given = kind == op_kind::input || kind == op_kind::output || program.operands[v].empty();
+                const bool is_given = kind == op_kind::input || kind == op_kind::output ||
+                                      (program.operands[v].empty() && !is_chunked(vertex));
                 computed = computed && (is_given || program.results[v].empty() || !program.is_made_up[v]);
                 if (kind == op_kind::output)
                     for (std::uint32_t x : program.operands[v]) seen.push_back(program.values[x]);
+                if (program.is_made_up[v] && !program.results[v].empty()) {
+                    std::vector<host_value>& values = made_up.emplace_back(vertex, std::vector<host_value>()).second;
+                    for (std::uint32_t x : program.results[v]) values.push_back(program.values[x]);
+                }
                 ++v;
             }
             if (!computed) seen.clear();
