@@ -13,9 +13,9 @@ function(stretto_mpi_test_properties test)
         ENVIRONMENT "ASAN_OPTIONS=fast_unwind_on_malloc=0;LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/backend/mpi/mpi_leaks.txt;TSAN_OPTIONS=ignore_noninstrumented_modules=1:detect_deadlocks=0;${stretto_test_environment};OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1")
 endfunction()
 
-# stretto_mpi_test(<layer>/<name> <numbers of processes> [ONCE <number>] [library...]): ctest runs it as
-# <layer>/<name>/<implementation>-<n>; with the last number only on the first implementation. The target test.<layer>.<name>
-# builds it for all.
+# stretto_mpi_test(<layer>/<name> <numbers of processes> [ONCE <numbers>] [OPTIMISED] [library...]): ctest runs it as
+# <layer>/<name>/<implementation>-<n>; with the numbers after ONCE only on the first implementation, which is enough for
+# what the others cannot do differently. The target test.<layer>.<name> builds it for all.
 function(stretto_mpi_test name numbers)
     cmake_parse_arguments(PARSE_ARGV 2 arg "" "ONCE" "")
     if(NOT STRETTO_MPI_IMPLEMENTATIONS)
