@@ -110,12 +110,13 @@ build() {
         step "compile ($preset)" "compile-$preset" cmake --build "build/$preset" -j "$(compile_jobs)"
 }
 
-# run_ctest PRESET [CTEST_OPTION...]: runs the tests of build/PRESET; sets `passed` and `failed`, lists the failures.
+# run_ctest PRESET [CTEST_OPTION...]: runs the tests of build/PRESET; sets `passed` and `failed`, lists the failures. The
+# log is build/log/ctest-PRESET.txt, or $ctest_log_name.txt there.
 # shellcheck disable=SC2034  # read by the caller
 run_ctest() {
     preset=$1
     shift
-    ctest_log=$log_dir/ctest-$preset.txt
+    ctest_log=$log_dir/${ctest_log_name:-ctest-$preset}.txt
     passed=0 failed=0
     ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "$(compile_jobs)" "$@" \
         >"$ctest_log" 2>&1 </dev/null || failed=1

@@ -68,13 +68,14 @@ std::string complaint(const std::optional<run_failure>& found, const death& d,
     if (found->why != why::timeout && found->why != why::rank_left && found->why != why::call_failed) return text;
     // After the deadline, who still lives has its time to agree.
     if (took > options.deadline + 3 * options.grace) return "came back late: " + text;
-    if (found->group != 0 || found->sequence != d.where) return "names another collective: " + text;
+    // In a transfer that all had begun nobody is missing, and who has received everything goes on to the next one.
+    const bool inside = d.how == "killed-inside";
+    const bool is_next = inside && found->sequence == d.where + 1;
+    if (found->group != 0 || (found->sequence != d.where && !is_next)) return "names another collective: " + text;
     const std::string who = "rank " + std::to_string(d.who);
     const bool missed = std::any_of(found->waiting.begin(), found->waiting.end(), [&](const waiting_lane& w) {
         return w.group == 0 && w.sequence == d.where && std::count(w.for_ranks.begin(), w.for_ranks.end(), d.who) == 1;
     });
-    // In a transfer that all had begun nobody is missing.
-    const bool inside = d.how == "killed-inside";
     // A library of MPI may notice before the deadline is over.
     const bool named = found->why == why::call_failed ? inside || found->detail.starts_with(who + " cannot be reached")
                                                       : found->detail == who + " does not answer" && (inside || missed);
