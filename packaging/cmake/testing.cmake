@@ -4,7 +4,7 @@
 #
 # OPTIMISED is for tests that take long to run: they are compiled with STRETTO_TEST_OPTIMISATION. LIGHTLY is for those
 # that take long to compile as well, with STRETTO_TEST_LIGHT_OPTIMISATION: in the preset test that is -Og, with which they
-# compile a quarter faster than with -O1 and run half again as long. Everything else is compiled as the build type says.
+# compile a quarter faster than with -O1 and run up to three times as long. Everything else is compiled as the build type says.
 # COMPILED is for tests that schedule but do not test the scheduler: with precompiled headers it comes from
 # stretto::compiled. Compiling takes longer than running, so both matter.
 
@@ -99,7 +99,7 @@ function(stretto_test_program target source)
     target_link_libraries(${target} PRIVATE stretto_test_support ${libraries})
     if(arg_OPTIMISED AND STRETTO_TEST_OPTIMISATION)
         stretto_optimise(${target})
-        if(STRETTO_PCH)
+        if(TARGET stretto_optimised_test_headers)
             target_precompile_headers(${target} REUSE_FROM stretto_optimised_test_headers)
         endif()
     elseif(arg_LIGHTLY AND STRETTO_TEST_LIGHT_OPTIMISATION)

@@ -76,11 +76,11 @@ template <class Make>
             return std::any_of(plan.operations.begin(), plan.operations.end(),
                                [&](const auto& operation) { return operation.vertex == v; });
         };
+        std::vector<std::pair<V, std::vector<host_value>>> made_up;
         // Computes the program as it is now, and appends the values that outputs read to `seen`. Inputs are made up,
         // and so are results that `evaluate` does not compute, and they are the same the second time. If an operation
         // that reads something was made up, or one that runs in chunks, whose parts would not be parts of the whole,
         // the two programs cannot be compared, and `seen` stays empty.
-        std::vector<std::pair<V, std::vector<host_value>>> made_up;
         const auto run = [&](auto& of, std::vector<host_value>& seen) {
             using evaluate_type = detail::evaluate_of<IR, V>;
             const auto evaluate = [&](V v, std::span<const host_value> in, const chunk_part& part) {
