@@ -5,7 +5,8 @@
 //
 // One rank is real. Its peers are phantoms (phantom_peers.cuh): the bytes of an all-to-all move inside the
 // memory of the device, at the rate of an emulated link, by as many thread blocks as NCCL would use. Durations of parts
-// are measured by events around each of them, in the order of the step, on one stream.
+// are measured by events around each of them, in the order of the step, on one stream. One step is also timed while it
+// runs, and written for stretto-plan.
 #include <cuda_runtime.h>
 
 #include <cstddef>
@@ -20,6 +21,7 @@
 #include "device/measured_steps.cuh"
 #include "device/phantom_peers.cuh"
 #include "device/products_of_experts.cuh"
+#include "device/timed_steps.cuh"
 #include "support/arguments.hpp"
 #include "support/ranks.hpp"
 
@@ -42,10 +44,10 @@ void name_machine() {
 }
 
 template <class A>
-std::unique_ptr<cuda_nccl_rank<A>> join(std::size_t ranks) {
+std::unique_ptr<cuda_nccl_rank<A>> join(std::size_t ranks, cuda_nccl_options options = {}) {
     typename A::id_type id = {};
     if (!A::make_id(id).done()) std::exit(1);
-    auto rank = cuda_nccl_rank<A>::make(0, ranks, id, bench::group_of(ranks));
+    auto rank = cuda_nccl_rank<A>::make(0, ranks, id, bench::group_of(ranks), options);
     if (!rank) {
         static_cast<void>(bench::went_well(rank.error()));
         std::exit(1);
@@ -56,7 +58,11 @@ std::unique_ptr<cuda_nccl_rank<A>> join(std::size_t ranks) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const bool smoke = bench::read_arguments(argc, argv).smoke;
+    if (argc < 2) {
+        std::fprintf(stderr, "usage: %s DIR [--smoke]: writes step.json and run.json to DIR\n", argv[0]);
+        return 2;
+    }
+    const bool smoke = bench::read_arguments(argc - 1, argv + 1).smoke;
     int devices = 0;
     if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
         std::printf("no device: nothing is measured\n");
@@ -125,22 +131,30 @@ int main(int argc, char** argv) {
     const auto emulated = [&](bench::device_link link, int sms, const char* what) {
         bench::phantom_peers::link = link;
         multiply.use_multiprocessors(sms);
-        measure(what, *rank, data, multiply, rounds,
-                [&](std::byte* to, std::byte* from, std::size_t n, cudaStream_t on) {
-                    std::vector<bench::moved_part> parts;
-                    for (std::size_t k = 0; k < peers; ++k)
-                        parts.push_back({to + k * (n / peers), from + k * (n / peers), n / peers});
-                    if (!bench::move(parts, link, on).done()) std::exit(1);
-                });
+        auto programs = measure(what, *rank, data, multiply, rounds,
+                                [&](std::byte* to, std::byte* from, std::size_t n, cudaStream_t on) {
+                                    std::vector<bench::moved_part> parts;
+                                    for (std::size_t k = 0; k < peers; ++k)
+                                        parts.push_back({to + k * (n / peers), from + k * (n / peers), n / peers});
+                                    if (!bench::move(parts, link, on).done()) std::exit(1);
+                                });
         multiply.use_multiprocessors(0);
+        return programs;
     };
     for (const double share : {0.25, 0.5, 1.0, 2.0}) {
         const double rate = 4 * static_cast<double>(s.row_bytes()) / (share * compute);
         char what[96];
-        std::snprintf(what, sizeof what, "Link of %.0f GB/s, 16 blocks, products on all multiprocessors", rate);
-        emulated({16, rate, 10'000}, 0, what);
-        std::snprintf(what, sizeof what, "Link of %.0f GB/s, 16 blocks, products on the others", rate);
-        emulated({16, rate, 10'000}, device.multiProcessorCount - 16, what);
+        for (const int left : {0, 16}) {
+            const int sms = left == 0 ? 0 : device.multiProcessorCount - left;
+            std::snprintf(what, sizeof what, "Link of %.0f GB/s, 16 blocks, products on %s", rate,
+                          left == 0 ? "all multiprocessors" : "the others");
+            const auto programs = emulated({16, rate, 10'000}, sms, what);
+            if (share != 1.0) continue;
+            const auto timed = join<bench::phantom_peers>(peers, {.timed = true});
+            multiply.use_multiprocessors(sms);
+            time_step(programs[2], *rank, *timed, peers, data, multiply, rounds, argv[1]);
+            multiply.use_multiprocessors(0);
+        }
     }
     emulated({}, 0, "Copy engines, as fast as they can");
     {

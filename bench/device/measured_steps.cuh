@@ -67,10 +67,11 @@ struct measured_step {
     std::size_t other_gradients = 0, changing = 0;  // words that differ from the whole's, and between replays
 };
 
-/// Measures the step in all chunk counts, taking turns. `exchange` performs a transfer of the emulated link.
+/// Measures the step in all chunk counts, taking turns. `exchange` performs a transfer of the emulated link. Returns
+/// the programs, with the durations of their operations alone.
 template <class A, class Exchange>
-void measure(const char* what, cuda_nccl_rank<A>& rank, rank_data& data, products& multiply, int rounds,
-             Exchange exchange) {
+std::vector<program> measure(const char* what, cuda_nccl_rank<A>& rank, rank_data& data, products& multiply, int rounds,
+                             Exchange exchange) {
     constexpr std::size_t counts = std::size(chunk_counts);
     std::vector<program> programs;
     for (const std::size_t n : chunk_counts) programs.emplace_back(data.s, n);
@@ -172,6 +173,7 @@ void measure(const char* what, cuda_nccl_rank<A>& rank, rank_data& data, product
                 static_cast<double>(c.numerator) / static_cast<double>(c.denominator), changing);
     std::fflush(stdout);
     for (const cudaEvent_t e : events) static_cast<void>(cudaEventDestroy(e));
+    return programs;
 }
 
 /// Compares a step with products in plain loops. Returns the greatest distance of a result, relative to its norm.

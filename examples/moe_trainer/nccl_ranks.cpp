@@ -43,6 +43,7 @@ private:
         stretto::cuda_nccl_options options;
         options.device = static_cast<int>(r);
         options.memory = stretto::device_memory::managed;
+        options.timed = job.options.timed;
         auto rank =
             stretto::cuda_nccl_rank<library>::make(static_cast<stretto::rank_id>(r), ranks_, id, groups.all(), options);
         if (!rank) return explain(rank.error(), names_of(job.p));

@@ -15,6 +15,7 @@
 
 #include "backend/cuda_nccl/imitated_cuda.hpp"
 #include "backend/random_step.hpp"
+#include "backend/timed_runs.hpp"
 #include "stretto/backend/check_backend.hpp"
 #include "stretto/backend/cuda_nccl/cuda_nccl_rank.hpp"
 #include "stretto/backend/executor.hpp"
@@ -154,6 +155,47 @@ TEST_CASE("what ranks on devices compute in any legal order has the bits of rank
     if (support::runs_all_cases()) CHECK(refused > 3);
 }
 
+TEST_CASE("a timed run says when the device had tasks at work, in every replay that is not captured") {
+    stretto_check("timed runs", 40, [](const std::vector<std::uint8_t>& bytes, const std::vector<std::uint8_t>& picks) {
+        const support::toy_program p = random_step(bytes);
+        const std::size_t ranks = 1 + picks.size() % 4;
+        const task_graph g = support::graph_of(p);
+        const auto order = check_order(g, support::random_order(g, picks));
+        RC_ASSERT(order.has_value());
+        for (const bool timed : {true, false}) {
+            imitated_machine machine({}, picks.empty() ? 0u : picks[0] % 3u);
+            std::vector<std::string> wrong(ranks);
+            const auto begin = std::chrono::steady_clock::now();
+            const auto outcome = run_imitated(ranks, groups_of(ranks), {.timed = timed}, [&](imitated_rank& rank) {
+                kernels source{&g, {input(rank.rank(), 0), input(rank.rank(), 1)}};
+                auto bound = bind_order(g, *order, source, rank);
+                if (!bound) return std::optional(run_failure{run_failure::reason::rank_threw});
+                if (auto f = rank.compare(*bound)) return f;
+                const collective_operation barrier;  // of no task, so that it is in no step
+                for (int replay = 0; replay < 2; ++replay) {
+                    if (auto f = rank.perform(0, barrier)) return f;
+                    if (auto f = bound->replay()) return f;
+                }
+                auto graph = rank.capture(*bound);
+                if (!graph) return std::optional(graph.error());
+                if (auto f = graph->replay()) return f;
+                if (auto f = bound->replay()) return f;
+                if (timed) wrong[rank.rank()] = support::wrong_times(g, rank.rank(), rank.times(), 3);
+                else if (!rank.times().empty()) wrong[rank.rank()] = "times of a run that is not timed";
+                const auto since = [](auto time) { return std::chrono::nanoseconds(time.time_since_epoch()).count(); };
+                for (const measured_span& s : rank.times())
+                    if (s.begin.count < since(begin) || s.end.count > since(std::chrono::steady_clock::now()))
+                        wrong[rank.rank()] = "it is not the clock of the host";
+                return std::optional<run_failure>();
+            });
+            for (const auto& f : outcome.failures) RC_ASSERT(!f);
+            for (const std::string& w : wrong) RC_ASSERT(w == "");
+            RC_ASSERT(machine.breaches.empty());
+            RC_ASSERT(machine.is_clean());
+        }
+    });
+}
+
 namespace {
 
 std::string words(const run_failure& f) {
@@ -244,7 +286,8 @@ std::optional<run_failure> whole_step(imitated_rank& rank) {
 
 TEST_CASE("whichever call fails, wherever, every rank ends, and the first to fail names what it was at") {
     constexpr std::size_t ranks = 2;
-    const cuda_nccl_options options = {.deadline = std::chrono::seconds(5), .memory = device_memory::registered};
+    const cuda_nccl_options options = {
+        .deadline = std::chrono::seconds(5), .memory = device_memory::registered, .timed = true};
     std::vector<std::array<std::size_t, support::imitated_calls>> calls;
     {
         imitated_machine machine({}, 1);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -34,10 +35,12 @@ enum class imitated_call : std::uint8_t {
     make_stream,
     end_stream,
     make_event,
+    make_timed_event,
     end_event,
     record,
     wait,
     query,
+    elapsed,
     may_put,
     call,
     copy,
@@ -68,11 +71,13 @@ enum class imitated_call : std::uint8_t {
 inline constexpr std::size_t imitated_calls = static_cast<std::size_t>(imitated_call::count);
 /// What failures call them.
 inline constexpr std::array<const char*, imitated_calls> imitated_names = {
-    "use_device",  "make_stream", "end_stream", "make_event", "end_event", "record",     "wait",
-    "query",       "may_put",     "call",       "copy",       "allocate",  "release",    "begin_capture",
-    "end_capture", "launch",      "end_graph",  "join",       "split",     "state",      "begin_group",
-    "end_group",   "send",        "receive",    "all_gather", "broadcast", "all_reduce", "reduce_scatter",
-    "enter",       "leave",       "finish",     "end",        "abort"};
+    "use_device",    "make_stream", "end_stream",  "make_event", "make_timed_event",
+    "end_event",     "record",      "wait",        "query",      "elapsed",
+    "may_put",       "call",        "copy",        "allocate",   "release",
+    "begin_capture", "end_capture", "launch",      "end_graph",  "join",
+    "split",         "state",       "begin_group", "end_group",  "send",
+    "receive",       "all_gather",  "broadcast",   "all_reduce", "reduce_scatter",
+    "enter",         "leave",       "finish",      "end",        "abort"};
 
 struct imitated_fault {
     imitated_call what = imitated_call::count;  ///< count: no fault
@@ -221,7 +226,9 @@ struct imitated_stream {
 
 struct imitated_event {
     struct state {
+        bool timed = false;
         std::size_t recorded = 0, done = 0;
+        std::chrono::steady_clock::time_point at = {};  // when it was done last
         std::shared_ptr<imitated_graph> capture;
         imitated_graph::clock clock;
     };
@@ -288,11 +295,14 @@ struct imitated_cuda {
         --machine().streams;
         return planted(what::end_stream);
     }
-    static result make_event(event_type& e) {
+    static result make_event(event_type& e) { return make_any_event(e, what::make_event); }
+    static result make_timed_event(event_type& e) { return make_any_event(e, what::make_timed_event); }
+    static result make_any_event(event_type& e, what by) {
         const lock l(machine().mutex);
-        if (const result r = planted(what::make_event); !r.done()) return r;
+        if (const result r = planted(by); !r.done()) return r;
         ++machine().events;
         e = new imitated_event;
+        e->s->timed = by == what::make_timed_event;
         return {};
     }
     static result end_event(event_type e) {
@@ -316,6 +326,7 @@ struct imitated_cuda {
         s->put([n, state = e->s](imitated_stream&) {
             const lock inner(machine().mutex);
             state->done = n;
+            state->at = std::chrono::steady_clock::now();
             machine().changed.notify_all();
         });
         return {};
@@ -343,6 +354,16 @@ struct imitated_cuda {
         if (const result r = planted(what::query); !r.done()) return r;
         if (e->s->capture) return failed("the event is in a capture");
         return e->s->done == e->s->recorded ? result{} : busy.of("query");
+    }
+    static result elapsed(std::int64_t& ns, event_type from, event_type to) {
+        const lock l(machine().mutex);
+        if (const result r = planted(what::elapsed); !r.done()) return r;
+        for (const event_type e : {from, to}) {
+            if (!e->s->timed) return breach("the time of an event that measures none");
+            if (e->s->recorded == 0 || e->s->done != e->s->recorded) return breach("the time of an event not reached");
+        }
+        ns = std::chrono::duration_cast<std::chrono::nanoseconds>(to->s->at - from->s->at).count();
+        return {};
     }
     static result may_put() {
         const lock l(machine().mutex);

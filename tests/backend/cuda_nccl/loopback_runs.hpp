@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "backend/expert_data.hpp"
+#include "backend/timed_runs.hpp"
 #include "stretto/backend/check_backend.hpp"
 #include "stretto/backend/cuda_nccl/cuda_nccl_rank.hpp"
 #include "stretto/backend/executor.hpp"
@@ -35,20 +36,21 @@ std::string on_rank(std::size_t rank, std::size_t ranks, const typename A::id_ty
     return made ? program(**made) : words(made.error());
 }
 
-/// Where ranks are threads of this process: calls `program(rank)` on a thread for each rank. Returns all complaints.
+/// Where ranks are threads of this process: calls `program(rank)` on a thread for each rank, with a deadline of 30 s.
+/// Returns all complaints.
 template <class A>
 struct ranks_as_threads {
     std::size_t ranks;
 
     template <class Program>
-    std::string operator()(Program program) const {
+    std::string operator()(Program program, stretto::cuda_nccl_options options = {}) const {
+        options.deadline = std::chrono::seconds(30);
         typename A::id_type id = {};
         if (!A::make_id(id).done()) return "no id";
         std::vector<std::string> said(ranks);
         std::vector<std::thread> threads;
         for (std::size_t r = 0; r < ranks; ++r)
-            threads.emplace_back(
-                [&, r] { said[r] = on_rank<A>(r, ranks, id, program, {.deadline = std::chrono::seconds(30)}); });
+            threads.emplace_back([&, r] { said[r] = on_rank<A>(r, ranks, id, program, options); });
         for (std::thread& t : threads) t.join();
         std::string all;
         for (const std::string& s : said) all += s;
@@ -71,7 +73,7 @@ enum class sums_of {
     ranks_in_any_order
 };
 
-/// `source(layer, data)` knows the kernels. In no chunks, the layer stays whole.
+/// `source(layer, data)` knows the kernels. In no chunks, the layer stays whole. The runs are timed.
 template <class A, class Ranks, class Source>
 std::string runs_experts(const Ranks& on_ranks, std::int64_t chunks, Source source,
                          sums_of order_of_sums = sums_of::ranks_in_order) {
@@ -86,7 +88,7 @@ std::string runs_experts(const Ranks& on_ranks, std::int64_t chunks, Source sour
     if (!plan) return "no plan";
     const auto order = check_order(plan->tasks, plan->certificate.order());
     if (!order) return "no order";
-    return on_ranks([&](cuda_nccl_rank<A>& rank) -> std::string {
+    const auto replays = [&](cuda_nccl_rank<A>& rank) -> std::string {
         const experts::outcome& due = expected[rank.rank()];
         auto own = source(l, data[rank.rank()]);
         auto bound = bind_order(plan->tasks, *order, own, rank);
@@ -108,8 +110,9 @@ std::string runs_experts(const Ranks& on_ranks, std::int64_t chunks, Source sour
                 if (!(apart <= (exact ? 0 : 1e-5f * std::abs(due.sums[k]) + 1e-5f))) return "other sums";
             }
         }
-        return {};
-    });
+        return wrong_times(plan->tasks, rank.rank(), rank.times(), 3);
+    };
+    return on_ranks(replays, {.timed = true});
 }
 
 }  // namespace support

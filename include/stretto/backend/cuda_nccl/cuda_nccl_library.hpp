@@ -6,7 +6,9 @@
 #include <cuda_runtime_api.h>
 #include <nccl.h>
 
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
 
 #include "stretto/backend/cuda_nccl/cuda_nccl_calls.hpp"
 
@@ -46,6 +48,7 @@ struct cuda_library {
     static call_result make_event(cudaEvent_t& e) {
         return told("cudaEventCreateWithFlags", cudaEventCreateWithFlags(&e, cudaEventDisableTiming));
     }
+    static call_result make_timed_event(cudaEvent_t& e) { return told("cudaEventCreate", cudaEventCreate(&e)); }
     static call_result end_event(cudaEvent_t e) { return told("cudaEventDestroy", cudaEventDestroy(e)); }
     static call_result record(cudaEvent_t e, cudaStream_t s) { return told("cudaEventRecord", cudaEventRecord(e, s)); }
     static call_result wait(cudaStream_t s, cudaEvent_t e) {
@@ -54,6 +57,13 @@ struct cuda_library {
     static call_result query(cudaEvent_t e) {
         const call_result r = told("cudaEventQuery", cudaEventQuery(e));
         if (r.is == call_result::state::in_progress) static_cast<void>(cudaGetLastError());  // it is not an error
+        return r;
+    }
+    /// CUDA measures in milliseconds, with seven digits, and events to about half a microsecond.
+    static call_result elapsed(std::int64_t& ns, cudaEvent_t from, cudaEvent_t to) {
+        float ms = 0;
+        const call_result r = told("cudaEventElapsedTime", cudaEventElapsedTime(&ms, from, to));
+        ns = std::llround(static_cast<double>(ms) * 1e6);
         return r;
     }
     /// Returns the error of kernel launches since the last call, because a launch itself returns nothing.

@@ -27,6 +27,7 @@ struct cuda_nccl_options {
     std::chrono::milliseconds deadline{60'000};  ///< how long the rank waits for any single operation
     int device = 0;
     device_memory memory = device_memory::device;  ///< the memory of arenas; `registered` memory comes from NCCL
+    bool timed = false;  ///< whether the rank records when tasks begin and end (times); each record takes about 1 us
     int ctas = 0;  ///< the maximum number of thread blocks of each communicator, a power of two; 0 leaves it to NCCL
     bool always_compares =
         false;  ///< whether members compare before every collective, as `compare` does once; this waits each time
@@ -85,7 +86,7 @@ private:
     using base::run;
 
     cuda_nccl_rank(rank_id rank, cuda_nccl_options options)
-        : base(rank, options.deadline, options.memory), options_(options) {}
+        : base(rank, options.deadline, options.memory, options.timed), options_(options) {}
 
     /// Creates the stream of kernels, the communicator of all ranks, and from it that of each group, in the order of
     /// groups, because a split is a collective of all ranks, members or not. Returns whether the run continues.

@@ -14,6 +14,7 @@
 #include "stretto/backend/detail/collective_rules.hpp"
 #include "stretto/backend/detail/streams/stream_memory.hpp"
 #include "stretto/backend/detail/streams/stream_queue.hpp"
+#include "stretto/backend/detail/streams/stream_times.hpp"
 #include "stretto/core/process_group.hpp"
 
 namespace stretto::detail {
@@ -36,9 +37,7 @@ public:
     /// Makes two events for each of `verbs` verbs, so that a replay makes none; it has fewer collectives than verbs.
     void reserve(std::size_t verbs) {
         while (flights_.size() < verbs && !run_.failed()) {
-            flight& m = flights_.emplace_back();
-            if (!run_.make(m.began, A::make_event, comm_.at) || !run_.make(m.ended, A::make_event, comm_.at))
-                flights_.pop_back();
+            if (!flights_.emplace_back().span.make(run_, comm_.at)) flights_.pop_back();
         }
     }
     [[nodiscard]] std::size_t size() const noexcept { return ranks_.size(); }
@@ -46,7 +45,7 @@ public:
 
     /// A collective that was put into the stream since `begin`: the events around it, and its site for failures.
     struct flight {
-        event_type began = {}, ended = {};
+        stream_span<A> span = {};
         lane_site at = {};
     };
     /// Begins a replay, which reuses the events of the previous one.
@@ -57,7 +56,7 @@ public:
     /// Returns the first collective since `begin` that is not complete, or null.
     [[nodiscard]] const flight* first_open() const {
         for (std::size_t k = 0; k < in_stream(); ++k)
-            if (!A::query(flights_[k].ended.get()).done()) return &flights_[k];
+            if (!A::query(flights_[k].span.ended.get()).done()) return &flights_[k];
         return nullptr;
     }
     /// Adds n to the number of launched collectives. A replay of a graph launches some that were not put here.
@@ -122,9 +121,10 @@ protected:
         if (run_.failed()) return false;
         flight& m = flights_[in_stream()];
         m.at = comm_.at;
-        if (!this->record(m.began) || !post()) return false;
+        m.span.task = m.at.task;
+        if (!this->record(m.span.began) || !post()) return false;
         ++launched_;
-        return this->record(m.ended);
+        return this->record(m.span.ended);
     }
 
 private:

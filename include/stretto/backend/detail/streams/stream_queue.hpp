@@ -32,6 +32,7 @@ public:
     [[nodiscard]] stream_type stream() const noexcept { return stream_.get(); }
     /// Returns the event that is recorded after everything else, to find out when the stream is empty.
     [[nodiscard]] event_type& end() noexcept { return end_; }
+    [[nodiscard]] run_type& run() noexcept { return run_; }
     /// Returns the site of the operation that was put into the queue last.
     [[nodiscard]] const lane_site& site() const noexcept { return comm_.at; }
 

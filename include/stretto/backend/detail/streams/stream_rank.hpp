@@ -14,9 +14,11 @@
 #include <vector>
 
 #include "stretto/backend/detail/rank_lanes.hpp"
+#include "stretto/backend/detail/step_times.hpp"
 #include "stretto/backend/detail/streams/stream_channel.hpp"
 #include "stretto/backend/detail/streams/stream_lane.hpp"
 #include "stretto/backend/detail/streams/stream_memory.hpp"
+#include "stretto/backend/detail/streams/stream_times.hpp"
 #include "stretto/core/expected.hpp"
 #include "stretto/core/units.hpp"
 
@@ -66,14 +68,20 @@ public:
         run_.refused.reset();
         compute_.begin();
         base::for_all_channels([](communicator_type& c) { return c.begin(), true; });
+        if (run_.is_timed() && run_.now == form::replay && !run_.failed()) clock_.set(compute_);
     }
     /// Ends a replay: returns when all streams are done, with the failure if there is one. During a capture or a
     /// comparison there is nothing to wait for; a refused capture is returned like a failure.
     [[nodiscard]] std::optional<run_failure> finish() {
-        if (run_.now == form::replay && !run_.failed()) await_lanes();
+        if (run_.now == form::replay && !run_.failed() && await_lanes() && run_.is_timed()) collect_times();
         if (run_.failed()) drain();
         return run_.failed() ? run_.failure() : run_.refused;
     }
+
+    /// Returns when the tasks of all replays so far have begun and ended here, by the clock of this machine, if the run
+    /// is timed: kernels and collectives when the device has them at work, and waits from when the stream of kernels
+    /// reaches them. Replays in which any task was recorded are numbered from 0 as steps; captured ones are not timed.
+    [[nodiscard]] const std::vector<measured_span>& times() const noexcept { return times_.all(); }
 
     /// Checks that all ranks have bound the same collectives, with the same amounts as far as these are known, in the
     /// same order, because a mismatch in a replay could be a hang. Nothing is run except the comparison. All ranks call
@@ -139,8 +147,8 @@ protected:
     using form = typename stream_run<A>::form;
 
     /// `memory` is the kind of memory from which arenas are allocated.
-    stream_rank(rank_id rank, std::chrono::milliseconds deadline, device_memory memory)
-        : run_(rank, deadline), memory_(memory), compute_(run_) {}
+    stream_rank(rank_id rank, std::chrono::milliseconds deadline, device_memory memory, bool timed)
+        : run_(rank, deadline, timed), memory_(memory), compute_(run_), times_(rank) {}
     /// Channels end before the run that they refer to.
     ~stream_rank() { base::channels().clear(); }
 
@@ -177,15 +185,31 @@ private:
     }
 
     /// Waits until all streams are done. It awaits each collective by itself, so the deadline applies to each of them.
-    void await_lanes() {
+    /// Returns whether the run continues.
+    bool await_lanes() {
         const bool done = for_all_queues([](auto& q) { return q.record(q.end()); }) &&
                           base::for_all_channels([&](communicator_type& c) {
                               for (std::size_t k = 0; k < c.in_stream(); ++k)
-                                  if (!await(c.at(k).ended, c.at(k).at)) return false;
+                                  if (!await(c.at(k).span.ended, c.at(k).at)) return false;
                               return true;
                           }) &&
                           for_all_queues([&](auto& q) { return await(q.end(), q.site()); });
-        if (done) run_.poll();  // the last kernel may have thrown
+        return done && run_.poll();  // the last kernel may have thrown
+    }
+    /// Reads the times of the tasks of the replay, which is complete.
+    void collect_times() {
+        const auto add = [&](const stream_span<A>& s, const lane_site& at) {
+            nanoseconds begin, end;
+            if (s.task == no_task) return;
+            if (clock_.read(begin, s.began, run_, at) && clock_.read(end, s.ended, run_, at))
+                times_.add(s.task, begin, end);
+        };
+        for (const stream_span<A>& s : compute_.spans()) add(s, compute_.site());
+        base::for_all_channels([&](communicator_type& c) {
+            for (std::size_t k = 0; k < c.in_stream(); ++k) add(c.at(k).span, c.at(k).at);
+            return true;
+        });
+        times_.end_step();
     }
     /// Waits until an event that belongs to this site is reached. Returns whether the run continues.
     bool await(const event_type& e, const lane_site& at) {
@@ -201,7 +225,7 @@ private:
             const auto* const open = c.first_open();
             if (open == nullptr) return true;
             f.waiting.push_back(open->at.waiting(rank()));
-            if (f.group != no_group || !A::query(open->began.get()).done()) return true;
+            if (f.group != no_group || !A::query(open->span.began.get()).done()) return true;
             f.group = open->at.group;
             f.sequence = open->at.sequence;
             f.task = open->at.task;
@@ -240,6 +264,8 @@ private:
     stream_run<A> run_;
     device_memory memory_;
     queue_type compute_;
+    event_clock<A> clock_;
+    step_times times_;
 };
 
 }  // namespace stretto::detail

@@ -39,8 +39,10 @@ public:
     };
     using comm = stream_comm<A>;
 
-    /// Makes the state of a rank on which no wait for a single operation is longer than the deadline.
-    stream_run(rank_id rank, std::chrono::milliseconds deadline) : rank_(rank), deadline_(deadline) {}
+    /// Makes the state of a rank on which no wait for a single operation is longer than the deadline. In a timed run,
+    /// lanes record when tasks begin and end.
+    stream_run(rank_id rank, std::chrono::milliseconds deadline, bool timed)
+        : rank_(rank), deadline_(deadline), timed_(timed) {}
 
     form now = form::replay;
     std::vector<comm*> comms = {};            ///< the communicators that exist; they are polled, and aborted on failure
@@ -48,6 +50,7 @@ public:
 
     [[nodiscard]] rank_id rank() const noexcept { return rank_; }
     [[nodiscard]] std::chrono::milliseconds deadline() const noexcept { return deadline_; }
+    [[nodiscard]] bool is_timed() const noexcept { return timed_; }
     [[nodiscard]] bool failed() const { return first_.is_there(); }
     /// Returns whether the current replay or capture continues.
     [[nodiscard]] bool goes_on() const { return !failed() && !refused; }
@@ -127,6 +130,7 @@ public:
 private:
     rank_id rank_;
     std::chrono::milliseconds deadline_;
+    bool timed_;
     first_failure first_, thrown_;  // the failure of the run, and the first kernel that has thrown
 };
 

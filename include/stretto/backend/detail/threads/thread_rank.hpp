@@ -13,6 +13,7 @@
 #include "stretto/backend/concepts.hpp"
 #include "stretto/backend/detail/memory_block.hpp"
 #include "stretto/backend/detail/rank_lanes.hpp"
+#include "stretto/backend/detail/step_times.hpp"
 #include "stretto/backend/detail/threads/host_lane.hpp"
 #include "stretto/backend/detail/threads/host_word.hpp"
 #include "stretto/backend/detail/threads/verb_channel.hpp"
@@ -39,7 +40,7 @@ public:
     using arena_type = memory_block<host_release>;
     using typename base::event_type;
 
-    thread_rank(Run& run, rank_id rank) : run_(run), rank_(rank), compute_(run, rank) {}
+    thread_rank(Run& run, rank_id rank) : run_(run), rank_(rank), times_(rank), compute_(run, rank) {}
 
     [[nodiscard]] rank_id rank() const noexcept { return rank_; }
     [[nodiscard]] queue_type& compute() noexcept { return compute_; }
@@ -70,33 +71,25 @@ public:
     /// Returns when the tasks of all replays so far have begun and ended here, by the clock of this machine, if the run
     /// is timed: kernels, collectives from when this rank takes part, and waits from when the lane reaches them.
     /// Replays in which any task was recorded are numbered from 0 as steps.
-    [[nodiscard]] const std::vector<measured_span>& times() const noexcept { return times_; }
+    [[nodiscard]] const std::vector<measured_span>& times() const noexcept { return times_.all(); }
 
 private:
-    /// Collects the times that the lanes have recorded since the last call. Times that belong to no task, such as those
-    /// of a single collective, are not part of a step.
+    /// Collects the times that the lanes have recorded since the last call.
     void collect_times() {
-        const std::size_t before = times_.size();
         const auto take = [&](auto& lane) {
-            for (measured_span s : lane.times()) {
-                if (s.task == no_task) continue;
-                s.rank = rank_;
-                s.step = steps_timed_;
-                times_.push_back(s);
-            }
+            for (const measured_span& s : lane.times()) times_.add(s.task, s.begin, s.end);
             lane.forget_times();
         };
         // The compute lane is this thread, so its times are complete even after a failure.
         take(compute_);
         if (run_.failed()) return;  // channels may still be at work
         base::for_all_channels([&](auto& channel) { return take(channel), true; });
-        if (times_.size() != before) ++steps_timed_;
+        times_.end_step();
     }
 
     Run& run_;
     rank_id rank_;
-    std::vector<measured_span> times_;
-    std::uint32_t steps_timed_ = 0;
+    step_times times_;
     queue_type compute_;
 };
 
