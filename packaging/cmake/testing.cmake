@@ -38,14 +38,15 @@ endfunction()
 
 option(STRETTO_TEST_LARGE_STEPS "Test large captured steps too" ON)
 
-# The same for the tests of captures, in a library of its own because of its dependencies.
+# The same for the tests of captures and of tensor programs, in a library of its own because of its dependencies.
 add_library(stretto_capture_test_support STATIC
     ${PROJECT_SOURCE_DIR}/tests/support/chunk_step.cpp
     ${PROJECT_SOURCE_DIR}/tests/support/compare_runs.cpp
     ${PROJECT_SOURCE_DIR}/tests/support/example_step.cpp
     ${PROJECT_SOURCE_DIR}/tests/support/plan_complaints.cpp
     ${PROJECT_SOURCE_DIR}/tests/support/read_step.cpp
-    ${PROJECT_SOURCE_DIR}/tests/support/run_step.cpp)
+    ${PROJECT_SOURCE_DIR}/tests/support/run_step.cpp
+    ${PROJECT_SOURCE_DIR}/tests/support/run_tensor_program.cpp)
 if(STRETTO_TEST_LARGE_STEPS)
     target_sources(stretto_capture_test_support PRIVATE ${PROJECT_SOURCE_DIR}/tests/support/shrunken_step.cpp)
 endif()

@@ -25,7 +25,7 @@ inline std::string broken_promise(std::string_view bytes_read) {
         if (!unpacked) return unpacked.error().message().starts_with("f: ") ? "" : "a diagnostic without its file";
         text = *std::move(unpacked);
     }
-    const auto c = parse_capture(text, "f", {.file = limits});
+    const auto c = stretto::parse_capture(text, "f", {.file = limits});
     if (!c) {
         const std::string said = c.error().message();
         for (char letter : said)
@@ -33,7 +33,7 @@ inline std::string broken_promise(std::string_view bytes_read) {
         if (!said.starts_with("f: ") || c.error().cause.empty()) return "a diagnostic without file or cause";
         return said.size() > 500 ? "a diagnostic that nobody reads to its end" : "";
     }
-    const auto again = parse_capture(to_json(*c), "f");
+    const auto again = stretto::parse_capture(to_json(*c), "f");
     if (!again) return "what was written is refused: " + again.error().message();
     if (*again != *c) return "what was written reads differently";
     capture_fields fields(*c);

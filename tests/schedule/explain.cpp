@@ -1,3 +1,5 @@
+#include "support/schedule_oracles.hpp"
+// Above all headers of the library: it makes broken assertions throw.
 #include "stretto/schedule/explain.hpp"
 
 #include <doctest/doctest.h>
@@ -8,7 +10,6 @@
 #include "stretto/schedule/certificate.hpp"
 #include "stretto/schedule/list_schedule.hpp"
 #include "stretto/schedule/task_labels.hpp"
-#include "support/soa_ir.hpp"
 
 using namespace stretto;
 using support::toy_program;
@@ -26,13 +27,9 @@ struct names {
 };
 static_assert(task_names<names> && !task_labels<names>);
 
-task_graph graph_of(const toy_program& p) {
-    support::soa_ir ir(p);
-    return *make_task_graph(ir.view(), ir.model());
-}
 /// What is said of every collective of program order.
 std::vector<std::string> said(const toy_program& p) {
-    const task_graph g = graph_of(p);
+    const task_graph g = support::graph_of(p);
     std::vector<task_id> order(g.size());
     for (task_id t = 0; t < g.size(); ++t) order[t] = t;
     const simulation times = simulate(g, order);
@@ -107,7 +104,7 @@ TEST_CASE("a busy channel names the collective in front, and the group") {
 TEST_CASE("memory that keeps kernels back is named with its limit") {
     toy_program p;
     p.ops = {start(1000), wait(0), kernel(100), kernel(100), kernel(100, {{1, 0}})};
-    const task_graph g = graph_of(p);
+    const task_graph g = support::graph_of(p);
     const std::vector<task_id> order = {0, 1, 2, 3, 4};
     const simulation times = simulate(g, order);
     const std::vector<task_id> starved = {1};
@@ -126,7 +123,7 @@ TEST_CASE("the culprit is what the reason blames") {
              start(100),
              wait(3),
              wait(2)};
-    const task_graph g = graph_of(p);
+    const task_graph g = support::graph_of(p);
     const std::vector<task_id> order = {0, 1, 2, 3, 4, 5};
     const simulation times = simulate(g, order);
     const auto all = explain_exposure(g, order, times);
