@@ -114,12 +114,14 @@ set(STRETTO_HEADERS
     include/stretto/backend/detail/patience.hpp
     include/stretto/backend/detail/probe_program.hpp
     include/stretto/backend/detail/rank_lanes.hpp
+    include/stretto/backend/detail/step_times.hpp
     include/stretto/backend/detail/streams/stream_channel.hpp
     include/stretto/backend/detail/streams/stream_lane.hpp
     include/stretto/backend/detail/streams/stream_memory.hpp
     include/stretto/backend/detail/streams/stream_queue.hpp
     include/stretto/backend/detail/streams/stream_rank.hpp
     include/stretto/backend/detail/streams/stream_run.hpp
+    include/stretto/backend/detail/streams/stream_times.hpp
     include/stretto/backend/executor.hpp
     include/stretto/backend/lane_program.hpp
     include/stretto/backend/memory_access.hpp
