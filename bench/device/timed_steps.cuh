@@ -69,20 +69,27 @@ inline void write_run(const planned& plan, std::size_t peers, const std::vector<
     write_to(dir + "/run.json", std::move(trace).json());
 }
 
+/// Replays two bound steps, taking turns. Returns the median time of each, in nanoseconds.
+template <class A>
+std::pair<double, double> in_turns(bound_program<A>& a, bound_program<A>& b, int rounds) {
+    std::vector<double> of_a, of_b;
+    for (int round = -1; round < rounds; ++round)
+        for (bound_program<A>* const x : {&a, &b}) {
+            std::optional<run_failure> failure;
+            const double ns = wall([&] { failure = x->bound.replay(); });
+            if (!bench::went_well(failure)) std::exit(1);
+            if (round >= 0) (x == &a ? of_a : of_b).push_back(ns);
+        }
+    return {median(of_a), median(of_b)};
+}
+
 /// Replays a step on a rank that is timed and on one that is not, taking turns, and prints what it has seen. `p` has
 /// the durations of its operations alone. Both ranks have `peers` members. Writes DIR/step.json and DIR/run.json.
 template <class A>
 void time_step(const program& p, cuda_nccl_rank<A>& rank, cuda_nccl_rank<A>& timed, std::size_t peers, rank_data& data,
                products& multiply, int rounds, const std::string& dir) {
     bound_program<A> plain(planned(p), data, multiply, rank), noted(planned(p), data, multiply, timed);
-    std::vector<double> without, with;
-    for (int round = -1; round < rounds; ++round)
-        for (const bool is_timed : {false, true}) {
-            std::optional<run_failure> failure;
-            const double ns = wall([&] { failure = (is_timed ? noted : plain).bound.replay(); });
-            if (!bench::went_well(failure)) std::exit(1);
-            if (round >= 0) (is_timed ? with : without).push_back(ns);
-        }
+    const auto [without, with] = in_turns(plain, noted, rounds);
     std::vector<measured_span> spans;  // without those of the first replay, which makes the events
     for (const measured_span& s : timed.times())
         if (s.step != 0) spans.push_back(s);
@@ -90,7 +97,7 @@ void time_step(const program& p, cuda_nccl_rank<A>& rank, cuda_nccl_rank<A>& tim
     const measured_run run = summarize_run(g, spans);
 
     std::printf("\nThe step in %zu chunks, timed while it runs: it takes %.3f of the time without timing\n\n", p.chunks,
-                median(with) / median(without));
+                with / without);
     std::printf("| operations | alone us | in the step us | in the step / alone |\n|---|---|---|---|\n");
     program again = p;
     for (const code c : {code::up, code::down, code::loss, code::back_down, code::grow_down, code::back_up,
@@ -111,20 +118,13 @@ void time_step(const program& p, cuda_nccl_rank<A>& rank, cuda_nccl_rank<A>& tim
     };
     const auto order = noted.plan.order.order();
     std::printf("\nMeasured / predicted: %.3f with the durations alone, %.3f with those in the step.\n",
-                median(without) / makespan(p, order), median(without) / makespan(again, order));
+                without / makespan(p, order), without / makespan(again, order));
 
     // The same step, in the order that is best for the durations in the step.
     bound_program<A> better(planned(again), data, multiply, rank);
-    std::vector<double> before, after;
-    for (int round = -1; round < rounds; ++round)
-        for (bound_program<A>* const b : {&plain, &better}) {
-            std::optional<run_failure> failure;
-            const double ns = wall([&] { failure = b->bound.replay(); });
-            if (!bench::went_well(failure)) std::exit(1);
-            if (round >= 0) (b == &plain ? before : after).push_back(ns);
-        }
-    std::printf("Planned again with those in the step, it takes %.3f of the time (predicted: %.3f).\n",
-                median(after) / median(before), makespan(again, better.plan.order.order()) / makespan(again, order));
+    const auto [before, after] = in_turns(plain, better, rounds);
+    std::printf("Planned again with those in the step, it takes %.3f of the time (predicted: %.3f).\n", after / before,
+                makespan(again, better.plan.order.order()) / makespan(again, order));
 
     std::fflush(stdout);
     write_run(noted.plan, peers, spans, dir);
