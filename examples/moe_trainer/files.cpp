@@ -7,6 +7,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "stretto/capture/replace_file.hpp"
+
 namespace trainer {
 namespace {
 
@@ -80,8 +82,6 @@ void each_extent(model_shape& s, mesh& m, F f) {
         f(*x);
 }
 
-std::string part_of(const std::string& path) { return path + ".part"; }
-
 }  // namespace
 
 stretto::expected<std::string, std::string> read_file(const std::string& path) {
@@ -96,31 +96,12 @@ stretto::expected<std::string, std::string> read_file(const std::string& path) {
 }
 
 std::optional<std::string> write_file(const std::string& path, const std::string& content) {
-    std::error_code error;
-    {
-        std::ofstream file(part_of(path), std::ios::binary);
-        file.write(content.data(), static_cast<std::streamsize>(content.size()));
-        file.close();
-        if (!file) error = std::make_error_code(std::errc::io_error);
-    }
-    if (!error) std::filesystem::rename(part_of(path), path, error);
-    if (!error) return {};
-    std::error_code ignored;
-    std::filesystem::remove(part_of(path), ignored);
+    if (!stretto::replace_file(path, content)) return {};
     return path + ": cannot be written: give a file in a directory that is there, and on which there is room";
 }
 
-std::optional<std::string> fault_of_path(const std::string& path) {
-    std::error_code error;
-    const bool is_directory = std::filesystem::is_directory(path, error);
-    bool opens = false;
-    if (!is_directory) {
-        // It is opened to append, so that a file which was there before keeps its content.
-        const bool was_there = std::filesystem::exists(part_of(path), error);
-        opens = std::ofstream(part_of(path), std::ios::binary | std::ios::app).is_open();
-        if (!was_there) std::filesystem::remove(part_of(path), error);
-    }
-    if (opens) return {};
+std::optional<std::string> fault_of_file(const std::string& path) {
+    if (!stretto::fault_of_path(path)) return {};
     return path + ": cannot be written: give a file in a directory that is there";
 }
 

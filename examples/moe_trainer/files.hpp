@@ -17,12 +17,10 @@ namespace trainer {
 
 /// Returns the content of a file, or what is wrong.
 [[nodiscard]] stretto::expected<std::string, std::string> read_file(const std::string& path);
-/// Writes a file beside the one with that path and then renames it, so that nobody sees half of it. Returns nothing, or
-/// what is wrong.
+/// Writes a file by replace_file. Returns nothing, or what is wrong.
 [[nodiscard]] std::optional<std::string> write_file(const std::string& path, const std::string& content);
-/// Returns what would keep write_file from writing there, or nothing. It creates and removes the file beside it that
-/// write_file uses.
-[[nodiscard]] std::optional<std::string> fault_of_path(const std::string& path);
+/// Returns what would keep write_file from writing there, or nothing.
+[[nodiscard]] std::optional<std::string> fault_of_file(const std::string& path);
 
 /// A training between two steps, with all that must be the same to continue it. That includes the chunks in which it
 /// has run, since sums over other chunks are rounded differently.

@@ -120,7 +120,7 @@ private:
         if (on_->is_first())
             for (const std::string& path : {a_.trace, a_.step_file, a_.report, a_.checkpoint})
                 if (!path.empty())
-                    if (const auto wrong = fault_of_path(path)) return fail(2, *wrong);
+                    if (const auto wrong = fault_of_file(path)) return fail(2, *wrong);
         auto text = read_file(a_.text);
         if (!text) return fail(2, text.error());
         text_ = *std::move(text);

@@ -478,6 +478,7 @@ set(STRETTO_CAPTURE_HEADERS
     include/stretto/capture/gzip.hpp
     include/stretto/capture/isolate_capture.hpp
     include/stretto/capture/reduce_capture.hpp
+    include/stretto/capture/replace_file.hpp
     include/stretto/capture/retimed_capture.hpp
     include/stretto/capture/run_reader.hpp
     include/stretto/capture/split_capture.hpp

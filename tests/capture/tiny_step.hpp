@@ -58,7 +58,7 @@ struct scratch_folder {
     scratch_folder(const scratch_folder&) = delete;
     scratch_folder& operator=(const scratch_folder&) = delete;
     ~scratch_folder() { std::filesystem::remove_all(path); }
-    [[nodiscard]] std::string file(const char* name) const { return (path / name).string(); }
+    [[nodiscard]] std::string file(const std::string& name) const { return (path / name).string(); }
 };
 
 /// The files of captured steps of the environment variable, sorted; empty, with a message, if it is not set.

@@ -132,15 +132,6 @@ TEST_CASE("what cannot be used is said, with status 2, and no file is left") {
     CHECK(at.files() == 2);
 }
 
-TEST_CASE("whether a file can be written is found out without touching one") {
-    const scratch at;
-    REQUIRE(!write_file(at.file("c.part"), "somebody's"));
-    CHECK(!fault_of_path(at.file("c")));
-    CHECK(!fault_of_path(at.file("d")));
-    CHECK(*read_file(at.file("c.part")) == "somebody's");
-    CHECK(at.files() == 1);
-}
-
 TEST_CASE("a training leaves a report, a trace, the step and a checkpoint") {
     const scratch at;
     REQUIRE(status_of(small(at, {"--steps", "5", "--report", at.file("r"), "--trace", at.file("t"), "--write-step",

@@ -10,12 +10,12 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "stretto/capture/diagnostic.hpp"
+#include "stretto/capture/replace_file.hpp"
 #include "stretto/core/expected.hpp"
 
 namespace stretto {
@@ -30,24 +30,8 @@ struct file_limits {
 
 namespace detail {
 
-/// Returns a diagnostic about a file as a whole.
-inline unexpected<diagnostic> file_fault(std::string_view file, std::string cause, std::string hint) {
-    diagnostic d;
-    d.file = file;
-    d.cause = std::move(cause);
-    d.hint = std::move(hint);
-    return unexpected(std::move(d));
-}
-
-struct close_file {
-    void operator()(std::FILE* f) const noexcept {
-        if (f != stdin && f != stdout) std::fclose(f);
-    }
-};
-using file_handle = std::unique_ptr<std::FILE, close_file>;
-
 inline unexpected<diagnostic> too_large(std::string_view file, std::uint64_t limit, const char* hint) {
-    return file_fault(file, "is larger than " + std::to_string(limit) + " bytes", hint);
+    return unexpected(file_fault(file, "is larger than " + std::to_string(limit) + " bytes", hint));
 }
 
 /// Returns the size of a buffer that distinguishes a text of exactly `limit` bytes from a larger one. No text is larger
@@ -86,14 +70,15 @@ inline expected<std::string, diagnostic> gunzip(std::string_view compressed, std
     const std::uint64_t limit = std::min(limits.max_bytes, by_expansion);
 
     detail::inflater z;
-    if (!z.ready) return detail::file_fault(file, "cannot be decompressed: out of memory", "");
+    if (!z.ready) return unexpected(detail::file_fault(file, "cannot be decompressed: out of memory", ""));
     std::string text;
     std::size_t made = 0, taken = 0;
     int status = Z_OK;
     while (status != Z_STREAM_END || taken < compressed.size()) {
         if (status == Z_STREAM_END) {
             if (!is_gzip(compressed.substr(taken)))
-                return detail::file_fault(file, "has something behind its compressed data", "was it appended to?");
+                return unexpected(
+                    detail::file_fault(file, "has something behind its compressed data", "was it appended to?"));
             inflateReset(&z.stream);
         }
         if (made == text.size()) {
@@ -113,9 +98,11 @@ inline expected<std::string, diagnostic> gunzip(std::string_view compressed, std
         taken += in - z.stream.avail_in;
         made += out - z.stream.avail_out;
         if (status == Z_BUF_ERROR && taken == compressed.size())
-            return detail::file_fault(file, "ends in the middle of its compressed data", "was it copied completely?");
+            return unexpected(
+                detail::file_fault(file, "ends in the middle of its compressed data", "was it copied completely?"));
         if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR)
-            return detail::file_fault(file, "has damaged compressed data", z.stream.msg ? z.stream.msg : "");
+            return unexpected(
+                detail::file_fault(file, "has damaged compressed data", z.stream.msg ? z.stream.msg : ""));
     }
     if (made > limit) return detail::too_large(file, limit, "raise max_bytes or max_expansion if it is no mistake");
     text.resize(made);
@@ -127,7 +114,7 @@ inline expected<std::string, diagnostic> gunzip(std::string_view compressed, std
 inline expected<std::string, diagnostic> gzip(std::string_view text, std::string_view file) {
     z_stream z = {};
     if (deflateInit2(&z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
-        return detail::file_fault(file, "cannot be compressed: out of memory", "");
+        return unexpected(detail::file_fault(file, "cannot be compressed: out of memory", ""));
     std::string compressed;
     std::size_t made = 0, taken = 0;
     int status = Z_OK;
@@ -154,7 +141,7 @@ inline expected<std::string, diagnostic> gzip(std::string_view text, std::string
 inline expected<std::string, diagnostic> read_text(const std::string& path, const file_limits& limits = {}) {
     errno = 0;
     const detail::file_handle f(path == "-" ? stdin : std::fopen(path.c_str(), "rb"));
-    if (!f) return detail::file_fault(path, std::string("cannot be opened: ") + std::strerror(errno), "");
+    if (!f) return unexpected(detail::file_fault(path, std::string("cannot be opened: ") + std::strerror(errno), ""));
     std::string text;
     std::size_t filled = 0;
     for (;;) {
@@ -168,15 +155,15 @@ inline expected<std::string, diagnostic> read_text(const std::string& path, cons
         if (got == 0) break;
     }
     if (std::ferror(f.get()))
-        return detail::file_fault(path, std::string("cannot be read: ") + std::strerror(errno), "");
+        return unexpected(detail::file_fault(path, std::string("cannot be read: ") + std::strerror(errno), ""));
     if (filled > limits.max_bytes) return detail::too_large(path, limits.max_bytes, "is this the right file?");
     text.resize(filled);
     if (is_gzip(text)) return gunzip(text, path, limits);
     return text;
 }
 
-/// Writes a file ("-" is standard output), compressed if its name ends in ".gz", and returns the number of bytes
-/// written. An existing file is overwritten; after a failure the file may be incomplete.
+/// Writes a file ("-" is standard output) by replace_file, compressed if its name ends in ".gz", and returns the number
+/// of bytes written.
 inline expected<std::uint64_t, diagnostic> write_text(const std::string& path, std::string_view text) {
     std::string compressed;
     if (path.ends_with(".gz")) {
@@ -185,13 +172,7 @@ inline expected<std::uint64_t, diagnostic> write_text(const std::string& path, s
         compressed = *std::move(packed);
         text = compressed;
     }
-    errno = 0;
-    detail::file_handle f(path == "-" ? stdout : std::fopen(path.c_str(), "wb"));
-    if (!f) return detail::file_fault(path, std::string("cannot be opened: ") + std::strerror(errno), "");
-    const bool written = std::fwrite(text.data(), 1, text.size(), f.get()) == text.size() && std::fflush(f.get()) == 0;
-    const bool closed = f.get() == stdout || std::fclose(f.release()) == 0;
-    if (!written || !closed)
-        return detail::file_fault(path, std::string("cannot be written: ") + std::strerror(errno), "");
+    if (auto fault = replace_file(path, text)) return unexpected(*std::move(fault));
     return static_cast<std::uint64_t>(text.size());
 }
 
