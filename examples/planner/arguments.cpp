@@ -48,7 +48,7 @@ by profile one command; --overlay compares what a plan has taken with what it sh
     $ stretto-plan moe.json.gz --check moe.plan.json.gz --overlay planned.run.json --html planned.html
 
 "exposed" is the time in which the compute lane waits for communication. The lower bound holds for every order of the
-operations, whatever memory it may use, so the gap to it is the most that any other order could gain.
+plan's operations within the memory limit, so the gap to it is the most that any other order could gain.
 
 Exit status: 0 fine; 1 a finding: a checked plan breaks a rule, or no plan exists within the limit; 2 unusable input
 or arguments. Colours only on a terminal, and not if NO_COLOR is set.)";
@@ -282,8 +282,8 @@ std::variant<arguments, nothing_to_do> parse_arguments(int argc, const char* con
         ->check(CLI::Range(1, 6))
         ->type_name("1..6");
     app.add_flag("--pareto", all.wishes.pareto,
-                 "Show what the step takes with how much memory: all orders found that no other one beats in both, "
-                 "whatever the limit; with --chunk, of the step whole and in the chunks that were chosen");
+                 "Show what the step takes with how much memory, whatever the limit: of all orders found, in the forms "
+                 "that are best within several limits, those that no other one beats in both");
     app.add_option("-o,--output", plan, "Write the plan, gzipped if the name ends in .gz")->type_name("PLAN");
     app.add_flag("--json", all.json, "Print the figures as JSON: an array with one object per step");
     app.add_option("--trace", trace, "Write before and after as a trace for ui.perfetto.dev")->type_name("FILE");

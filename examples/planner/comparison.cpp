@@ -16,6 +16,7 @@
 #include "stretto/schedule/rank_program.hpp"
 #include "stretto/schedule/verify.hpp"
 #include "stretto/tune/best_form.hpp"
+#include "stretto/tune/form_front.hpp"
 
 namespace planner {
 namespace {
@@ -35,16 +36,6 @@ timeline in_program_order(std::shared_ptr<const program> p, stretto::contention 
 }
 
 deadlock_verdict verdict_of(const timeline& t) { return {stretto::communicators_in_flight(t.of->graph, t.order)}; }
-
-/// Adds all schedules of a program that no other one beats in both makespan and peak, whatever the memory limit.
-void add_front(std::vector<front_point>& front, const written_step& p, stretto::schedule_options within) {
-    within.memory_limit = stretto::memory_budget::of_variant(stretto::unlimited_bytes, within.memory_limit.unit({}));
-    const auto found = stretto::schedule_front(p.of->graph, within);
-    if (!found) return;
-    for (const stretto::schedule& s : *found)
-        front.push_back(
-            {p.chunks.most > 1, p.sums.has_value(), !p.buckets.empty(), s.makespan(), s.memory().peak, s.bound()});
-}
 
 /// Sets how long the exchanges that stay whole are exposed. They are found by their names, which they keep.
 void price(std::vector<kept_whole>& groups, const timeline& t) {
@@ -138,11 +129,12 @@ expected<comparison, failure> plan_step(stretto::capture step, const std::string
     c.after = {written.of, s.order(), s.times(), s.memory(), s.exposures()};
     c.deadlock = verdict_of(c.after);
     c.bound = s.bound();
-    if (wishes.pareto) {
-        add_front(c.front, given, wanted.within);
-        if (best->unmerged && best->unmerged->of != given.of) add_front(c.front, *best->unmerged, wanted.within);
-        if (written.of != given.of) add_front(c.front, written, wanted.within);
-    }
+    if (wishes.pareto)
+        for (const auto& point : stretto::form_front(forms, given, wanted, *best)) {
+            const written_step& p = point.program;
+            c.front.push_back({p.chunks.most > 1, p.sums.has_value(), !p.buckets.empty(), point.schedule.makespan(),
+                               point.schedule.memory().peak, point.schedule.bound()});
+        }
     for (const stretto::range_point& p : best->points)
         c.range.push_back(
             {p.at, stretto::simulate(c.before.of->graph, c.before.order, p.at).makespan, p.makespan, p.best});

@@ -44,7 +44,7 @@ struct deadlock_verdict {
     std::uint32_t in_flight = 0;  ///< the most communicators that have a collective in flight at once
 };
 
-/// An order of a program that no other one found beats in both makespan and peak.
+/// An order of a form of the step that no other one found, of any form, beats in both makespan and peak.
 struct front_point {
     bool in_chunks;     ///< the program runs in chunks
     bool reduced_once;  ///< collectives whose results are added have become one of the sum
@@ -106,7 +106,7 @@ struct comparison {
     /// The reasons why operations stay whole, those that concern most operations first. If chunks were wanted and none
     /// are faster, these are the operations that would stay whole in two chunks.
     std::vector<kept_whole> whole = {};
-    std::vector<front_point> front = {};  ///< by program and ascending peak, if it was requested
+    std::vector<front_point> front = {};  ///< by ascending peak, if it was requested
     double plan_seconds = 0;  ///< from the parsed capture to the certified schedule or the verdict of a check
     std::optional<std::vector<stretto::plan_violation>> violations = {};  ///< if a plan was checked
     std::optional<run_comparison> measured = {};                          ///< if there is a run of the plan
@@ -125,7 +125,7 @@ struct search_wishes {
     std::string isolate = "ep";   ///< a group whose all-to-alls to isolate; "ep": any shared one; or "none"
     bool reduce_once = true;      ///< allow it where it makes the step faster
     bucketing buckets = {};       ///< which collectives to merge
-    bool pareto = false;          ///< also compute the front, of the step whole and in its chosen form
+    bool pareto = false;          ///< also compute the front of all forms, whatever the limit
 };
 
 /// Schedules a step in the fastest form that is allowed: in chunks, reduced once, isolated and in buckets. Verifies the

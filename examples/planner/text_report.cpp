@@ -143,7 +143,7 @@ std::string measured_of(const comparison& c, std::size_t count, const paint& p) 
 std::string front_of(const comparison& c, const paint& p) {
     std::string out = "\n  " + p.bold("makespan against peak memory") + "\n";
     for (const front_point& f : c.front)
-        out += "  " + left(f.form(), 25) + right(human(f.makespan), 12) + right(human(f.peak), 14) +
+        out += "  " + left(f.form(), 36) + right(human(f.makespan), 10) + right(human(f.peak), 14) +
                right(times_of(f.peak, c.before.memory.peak), 9) + "   gap " + percent(f.gap()) + "\n";
     return out;
 }

@@ -401,9 +401,12 @@ set(STRETTO_HEADERS
     include/stretto/tune/detail/chunk_search.hpp
     include/stretto/tune/detail/chunk_trials.hpp
     include/stretto/tune/detail/contractible_step.hpp
+    include/stretto/tune/detail/form_chooser.hpp
     include/stretto/tune/detail/limit_levels.hpp
     include/stretto/tune/detail/search_limits.hpp
     include/stretto/tune/fastest_of.hpp
+    include/stretto/tune/form_choice.hpp
+    include/stretto/tune/form_front.hpp
     include/stretto/tune/form_writer.hpp
     include/stretto/tune/part_costs.hpp
     include/stretto/tune/search_buckets.hpp

@@ -61,7 +61,26 @@ template <class = void>
 [[nodiscard]] expected<std::vector<schedule>, limit_too_low> schedule_front(const task_graph& g,
                                                                             const schedule_options& options = {});
 
+/// An order that was found, and what it achieves.
+struct found_task_order {
+    std::vector<task_id> order;
+    nanoseconds makespan;
+    bytes peak;
+};
+
+/// Returns the orders of schedule_front without their certificates, which can cost more than the orders. For choosing
+/// among the orders of several programs; `certify` makes a certificate for those that are chosen.
+template <class = void>
+[[nodiscard]] expected<std::vector<found_task_order>, limit_too_low> order_front(const task_graph& g,
+                                                                                 const schedule_options& options = {});
+
 namespace detail {
+
+/// Returns the error of a search whose smallest order does not fit within the limit.
+[[nodiscard]] inline unexpected<limit_too_low> too_low(bytes limit, searched_step<>& step) {
+    return unexpected(limit_too_low{limit, step.memory().peak, step.memory().peak_at,
+                                    memory_bounds(step.tasks(), step.room()).least_peak()});
+}
 
 /// What a certificate is made from: an order of tasks; the waits, ascending, during which memory alone kept a kernel
 /// from running; and a bound on every order within its limit.
@@ -88,9 +107,7 @@ template <class = void>
     const bytes limit = options.memory_limit.limit(step.memory().peak);
     std::vector<found_order> front = step.search(options, watch);
     const compact_tasks& c = step.tasks();
-    if (front.front().peak > limit.count)
-        return unexpected(limit_too_low{limit, step.memory().peak, step.memory().peak_at,
-                                        memory_bounds(c, step.room()).least_peak()});
+    if (front.front().peak > limit.count) return too_low(limit, step);
     if (!all) front.erase(front.begin(), front.end() - 1);
     std::vector<task_order_found> orders;
     for (found_order& found : front) {
@@ -133,6 +150,19 @@ expected<std::vector<schedule>, limit_too_low> schedule_front(const task_graph& 
     std::vector<schedule> front;
     front.reserve(found->size());
     for (detail::task_order_found& o : *found) front.push_back(std::move(o).certificate(g));
+    return front;
+}
+
+template <class>
+expected<std::vector<found_task_order>, limit_too_low> order_front(const task_graph& g,
+                                                                   const schedule_options& options) {
+    detail::searched_step step(g, options.under);
+    const bytes limit = options.memory_limit.limit(step.memory().peak);
+    const std::vector<detail::found_order> found = step.search(options);
+    if (found.front().peak > limit.count) return detail::too_low(limit, step);
+    std::vector<found_task_order> front;
+    front.reserve(found.size());
+    for (const detail::found_order& o : found) front.push_back({step.in_tasks(o), {o.pass.makespan}, {o.peak}});
     return front;
 }
 
