@@ -35,8 +35,6 @@ timeline in_program_order(std::shared_ptr<const program> p, stretto::contention 
     return t;
 }
 
-deadlock_verdict verdict_of(const timeline& t) { return {stretto::communicators_in_flight(t.of->graph, t.order)}; }
-
 /// Sets how long the exchanges that stay whole are exposed. They are found by their names, which they keep.
 void price(std::vector<kept_whole>& groups, const timeline& t) {
     std::map<std::string_view, stretto::nanoseconds> exposed;
@@ -127,7 +125,7 @@ expected<comparison, failure> plan_step(stretto::capture step, const std::string
         return refused(failure::reason::finding, written.of->capture, file, verified.error().task,
                        "the schedule breaks a dependence here", "this is a defect of stretto: please report the step");
     c.after = {written.of, s.order(), s.times(), s.memory(), s.exposures()};
-    c.deadlock = verdict_of(c.after);
+    c.deadlock = {s.in_flight()};
     c.bound = s.bound();
     if (wishes.pareto)
         for (const auto& point : stretto::form_front(forms, given, wanted, *best)) {
@@ -165,7 +163,7 @@ expected<comparison, failure> check(stretto::capture step, const std::string& fi
                  {},
                  {}};
     c.under = under;
-    c.deadlock = verdict_of(c.after);
+    c.deadlock = {stretto::communicators_in_flight(c.after.of->graph, c.after.order)};
     c.memory_limit = limit.limit(c.before.memory.peak);
     c.bound = stretto::bound_below((*after)->graph, c.memory_limit, under);
     c.violations = stretto::check_plan((*before)->capture, (*after)->capture, c.memory_limit).violations;

@@ -139,6 +139,13 @@ std::string measured_of(const comparison& c, std::size_t count, const paint& p) 
     return out;
 }
 
+/// Returns the condition under which no device can hang.
+std::string condition_of(const deadlock_verdict& d) {
+    const std::string order = "all ranks issue this order";
+    if (d.in_flight < 2) return order;
+    return order + ", and devices hold " + std::to_string(d.in_flight) + " collectives or begin them in launch order";
+}
+
 /// Returns the orders that no other one beats in both makespan and peak, one line for each.
 std::string front_of(const comparison& c, const paint& p) {
     std::string out = "\n  " + p.bold("makespan against peak memory") + "\n";
@@ -200,11 +207,7 @@ std::string to_table(const comparison& c, const text_options& options) {
                 "; figures at " + factor(c.under));
     }
     row("collectives", with_commas(a.collectives()), with_commas(b.collectives()), "");
-    row("deadlock", "", "none",
-        c.deadlock.in_flight < 2
-            ? "if all ranks issue this order"
-            : "if all ranks issue this order, and devices hold " + std::to_string(c.deadlock.in_flight) +
-                  " collectives or begin them in launch order");
+    row("deadlock", "", "none", "if " + condition_of(c.deadlock));
     row(c.violations ? "checked in" : "planned in", "", seconds(c.plan_seconds), "");
     if (c.violations) out += verdict(*c.violations, p);
     if (!c.range.empty()) out += range_of(c, p);
@@ -382,6 +385,7 @@ std::string to_json(const comparison& c, const text_options& options) {
     }
     json_object deadlock;
     deadlock.raw("possible", "false");
+    deadlock.add("if", condition_of(c.deadlock));
     deadlock.add("communicators_in_flight", std::size_t{c.deadlock.in_flight});
     o.raw("deadlock", deadlock.text());
     o.add("collectives_before", c.before.collectives());

@@ -85,6 +85,7 @@ TEST_CASE("the certificate of any legal order is exact, and no order is below it
         for (const collective_exposure& e : made->exposures()) exposed += e.exposed;
         RC_ASSERT(exposed == made->times().exposed);
         RC_ASSERT(made->fingerprint() == fingerprint_of(g, order));
+        RC_ASSERT(made->in_flight() == communicators_in_flight(g, order));
         RC_ASSERT(!certify(g, order, {due.peak - 1}).has_value());
     });
 }

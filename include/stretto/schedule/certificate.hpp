@@ -4,6 +4,7 @@
 #ifndef STRETTO_SCHEDULE_CERTIFICATE_HPP
 #define STRETTO_SCHEDULE_CERTIFICATE_HPP
 
+#include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "stretto/schedule/exposure.hpp"
 #include "stretto/schedule/memory.hpp"
 #include "stretto/schedule/order_fingerprint.hpp"
+#include "stretto/schedule/rank_program.hpp"
 #include "stretto/schedule/simulate.hpp"
 #include "stretto/schedule/verify.hpp"
 
@@ -50,6 +52,9 @@ public:
     [[nodiscard]] const std::vector<collective_exposure>& exposures() const noexcept { return exposures_; }
     /// Returns a fingerprint of which collectives are issued in which order; see fingerprint_of.
     [[nodiscard]] const order_fingerprint& fingerprint() const noexcept { return fingerprint_; }
+    /// Returns the verdict on deadlock. Ranks that all issue this order cannot hang if their devices begin collectives
+    /// in the order of their launches, or hold at least this many at once (communicators_in_flight).
+    [[nodiscard]] std::uint32_t in_flight() const noexcept { return in_flight_; }
 
 private:
     schedule() = default;
@@ -63,6 +68,7 @@ private:
     lower_bound bound_;
     std::vector<collective_exposure> exposures_;
     order_fingerprint fingerprint_;
+    std::uint32_t in_flight_ = 0;
 };
 
 namespace detail {
@@ -83,6 +89,7 @@ struct schedule_maker {
         s.bound_ = bound;
         s.exposures_ = explain_exposure(g, s.order_, s.times_, starved);
         s.fingerprint_ = fingerprint_of(g, s.order_);
+        s.in_flight_ = communicators_in_flight(g, s.order_);
         return s;
     }
 };
