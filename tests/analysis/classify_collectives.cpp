@@ -143,6 +143,39 @@ TEST_CASE("gathers that derive from parameters alone: casts, views, several para
     CHECK(!explain(tags[chain].what).empty());
 }
 
+TEST_CASE("autoparallel A9: what derives from parameters: chains of any length, and several; nothing else joins in") {
+    reduction_program p;
+    const std::uint32_t w = p.input(), u = p.input(), x = p.input();
+    std::uint32_t chain = w;
+    for (int k = 0; k < 50; ++k) chain = p.op(k % 2 == 0 ? cast : same, {chain});
+    const std::uint32_t far = p.reduced(chain, {.kind = gather}),
+                        fan_in = p.reduced(p.op(mix, {w, u}), {.kind = gather});
+    const std::uint32_t mixed = p.op(mix, {u, x}), behind = p.reduced(p.op(cast, {mixed}), {.kind = gather});
+    p.output({far, fan_in, behind});
+    const auto tags = tags_of(p, {{parameter, parameter, activation}});
+    CHECK(tags[far].what == traffic_kind::parameter);
+    CHECK(tags[fan_in].what == traffic_kind::parameter);
+    CHECK(tags[behind].what == traffic_kind::other);  // it stops where something else has joined
+    const auto without = tags_of(p, {{activation, activation, activation}});
+    for (std::uint32_t v : {far, fan_in, behind}) CHECK(without[v].what == traffic_kind::other);
+}
+
+TEST_CASE("autoparallel A9: what only gradients read: chains to several of them, unless something else reads, too") {
+    reduction_program p;
+    const std::uint32_t w = p.input(), x = p.input(), g = p.op(mix, {w, x});
+    std::uint32_t chain = p.reduced(g, {.kind = scatter});
+    const std::uint32_t first = chain;
+    for (int k = 0; k < 50; ++k) chain = p.op(k % 2 == 0 ? cast : same, {chain});
+    const std::uint32_t second = p.reduced(g), partial = p.reduced(g), unread = p.reduced(g);
+    const std::uint32_t gradient = p.op(cast, {partial});
+    p.output({chain, p.op(same, {second}), gradient, p.op(mix, {partial, x})});
+    const auto tags = tags_of(p, {{parameter, activation}});
+    CHECK(tags[first].what == traffic_kind::terminal);
+    CHECK(tags[second].what == traffic_kind::terminal);
+    CHECK(tags[partial].what == traffic_kind::other);
+    CHECK(tags[unread].what == traffic_kind::other);  // no gradient, no terminal
+}
+
 TEST_CASE("a parameter that was written with something else is no parameter any more") {
     reduction_program p;
     const std::uint32_t w = p.input(), u = p.input(), x = p.input();

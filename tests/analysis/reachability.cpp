@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <initializer_list>
 #include <set>
@@ -9,8 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "stretto/analysis/cone.hpp"
 #include "stretto/testing/archetypes.hpp"
 #include "stretto/views/filtered.hpp"
+#include "stretto/views/with_dependences.hpp"
 #include "support/count_allocations.hpp"
 #include "support/dag_shapes.hpp"
 #include "support/prop.hpp"
@@ -71,6 +74,49 @@ TEST_CASE("does one vertex reach the other?") {
     CHECK(!index.reaches(0, 4));
     CHECK(!index.reaches(4, 3));
     for (std::uint32_t v = 0; v < 5; ++v) CHECK(index.reaches(v, v));
+}
+
+TEST_CASE("Inductor J5: ancestors on a diamond with a tail, their numbers, further edges, and a chain of a hundred") {
+    const dag_shape g({{}, {0}, {0}, {1, 2}, {3}});
+    const auto order = topological_sort(g.view());
+    REQUIRE(order);
+    cone_finder cones(g.view(), *order);
+    const auto ancestors = [](auto& finder, std::uint32_t v) {
+        std::set<std::uint32_t> all;
+        for (std::uint32_t u : finder.down_set({v})) all.insert(u);
+        all.erase(v);
+        return all;
+    };
+    using set = std::set<std::uint32_t>;
+    CHECK(ancestors(cones, 0) == set{});
+    CHECK(ancestors(cones, 1) == set{0});
+    CHECK(ancestors(cones, 3) == set{0, 1, 2});
+    CHECK(ancestors(cones, 4) == set{0, 1, 2, 3});
+    const set of_3 = ancestors(cones, 3), of_4 = ancestors(cones, 4);
+    CHECK(std::ranges::count_if(of_3, [&](std::uint32_t v) { return of_4.contains(v); }) == 3);
+
+    reachability index(g.view(), *order);
+    const auto related = [](auto& of, std::uint32_t u, std::uint32_t v) {
+        return of.reaches(u, v) || of.reaches(v, u);
+    };
+    for (std::uint32_t u = 0; u < 5; ++u)
+        for (std::uint32_t v = 0; v < 5; ++v) CHECK(related(index, u, v) == related(index, v, u));
+    CHECK(!related(index, 1, 2));
+    dependence_table extra(g.view());
+    extra.add(1, 2);
+    const auto more = views::with_dependences(g.view(), extra);
+    const auto new_order = topological_sort(more);
+    REQUIRE(new_order);
+    reachability after(more, *new_order);
+    CHECK(after.reaches(1, 2));
+    CHECK(!after.reaches(2, 1));
+
+    const dag_shape chain = support::path_shape(100);
+    const auto along = topological_sort(chain.view());
+    REQUIRE(along);
+    cone_finder of_chain(chain.view(), *along);
+    CHECK(ancestors(of_chain, 99).size() == 99);
+    CHECK(ancestors(of_chain, 0).empty());
 }
 
 TEST_CASE("nothing, and a single vertex") {

@@ -177,6 +177,38 @@ TEST_CASE("T12: mixture of experts, one chunk after the other") {
            170, 172, 72, 82, 80);
 }
 
+TEST_CASE("autoparallel A11: figures of a step") {
+    step compute;
+    const autoparallel_trace alone = compute.input("x").kernel("a", 30).kernel("b", 12).run();
+    CHECK(alone.compute.count == 42);
+    CHECK(alone.communication.count == 0);
+    CHECK(alone.exposed.count == 0);
+
+    /// Layers that gather their parameters; in training, they do so again backward, and reduce their gradients.
+    const auto model = [](int layers, bool training) {
+        step s;
+        s.input("x");
+        for (int way = 0; way <= (training ? 1 : 0); ++way)
+            for (int k = 0; k < layers; ++k) {
+                const std::string name = std::to_string(way) + "." + std::to_string(k);
+                s.launch("ag" + name, 40).wait("ag" + name).kernel("mm" + name, 30 + 30 * way);
+                if (way == 1) s.launch("rs" + name, 40).wait("rs" + name);
+            }
+        return s.run();
+    };
+    const autoparallel_trace two = model(2, false), four = model(4, false), trained = model(2, true);
+    CHECK(two.compute.count == 2 * 30);
+    CHECK(two.communication.count == 2 * 40);
+    CHECK(model(2, false).events == two.events);
+    CHECK(four.compute.count == 2 * two.compute.count);  // they add up
+    CHECK(four.communication.count == 2 * two.communication.count);
+    CHECK(four.total > two.total);
+    CHECK(trained.total > two.total);
+    CHECK(trained.compute > two.compute);
+    CHECK(trained.communication > two.communication);
+    for (const autoparallel_trace* t : {&two, &four, &trained}) CHECK(t->exposed <= t->communication);
+}
+
 TEST_CASE("what takes no time is no event, but pays its overhead") {
     expect(step().input("x").kernel("empty", 0).launch("free", 0).wait("free").kernel("m", 4), "m[4,8]", 8, 10, 4, 0,
            0);

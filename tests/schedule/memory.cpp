@@ -51,7 +51,7 @@ TEST_CASE("aliases keep a storage alive, a write in place is a use, and what the
     CHECK(live_bytes(p) == std::vector<std::int64_t>{10, 10, 14, 14, 4, 5, 4});
 }
 
-TEST_CASE("what a collective reads stays until its wait") {
+TEST_CASE("Inductor P7: what a collective reads stays until its wait") {
     toy_program p;
     p.ops.push_back({.results = {{{10}, {}}}});
     p.ops.push_back({.kind = op_kind::start, .operands = {{0, 0}}, .results = {{{80}, {}}}});

@@ -1,10 +1,12 @@
-// What systems that bucket collectives promise, one test for a scenario of theirs.
+// What systems that bucket collectives promise, one test for a scenario of theirs. docs/algorithms/buckets.md says
+// where the other scenarios of their tests are.
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "stretto/analysis/classify_collectives.hpp"
@@ -87,21 +89,46 @@ TEST_CASE("Inductor A2: a collective hidden by what needs the other one stays ap
     CHECK(starts_after(p) == 1);
 }
 
-TEST_CASE(
-    "Inductor A3: gathers around a scatter; decided differently: what is hidden then is the schedule's business") {
-    // Inductor keeps them apart where the scatter is hidden, because its timeline of a process group is part of the
-    // graph. Here groups impose no order on the graph, so that merging the gathers is legal either way.
+namespace {
+
+/// A gather, a scatter and a gather of one group, with a product behind each start, which hides it where that is said.
+struct scatter_between {
     reduction_program p;
-    const std::uint32_t x = p.input();
-    const std::uint32_t w1 = p.reduced(x, {.kind = gather}), m1 = p.op(mix, {x});
-    const std::uint32_t rw = p.reduced(x, {.kind = scatter}), m2 = p.op(mix, {x, x});
-    hide(p, rw, m2);
-    std::ranges::rotate(p.order.end() - 2, p.order.end() - 1, p.order.end());  // the kernel before the wait
-    p.order.erase(std::ranges::find(p.order, rw));
-    p.order.push_back(rw);
-    const std::uint32_t w2 = p.reduced(x, {.kind = gather});
-    p.output({w1, rw, w2, m1, m2});
-    CHECK(starts_after(p) == 2);
+    std::uint32_t m1, m2, m3;
+    explicit scatter_between(bool scatter_hidden) {
+        const std::uint32_t x = p.input();
+        const auto hidden = [&](collective_kind kind, std::uint32_t& product, bool hides) {
+            const std::uint32_t s = p.start(x, {.kind = kind});
+            product = p.op(mix, {x});
+            const std::uint32_t w = p.op(wait, {s});
+            if (hides) hide(p, w, product);
+            return w;
+        };
+        const std::uint32_t w1 = hidden(gather, m1, true), rw = hidden(scatter, m2, scatter_hidden);
+        p.output({w1, rw, hidden(gather, m3, true), m1, m2, m3});
+    }
+};
+
+}  // namespace
+
+TEST_CASE("Inductor A3a: gathers around a hidden scatter; decided differently: they are merged") {
+    // Inductor keeps them apart, because its timeline of a process group is part of the graph. Here groups impose no
+    // order on the graph, so that merging is legal, and whether the scatter is then hidden is for the schedule to say.
+    const scatter_between t(true);
+    CHECK(starts_after(t.p) == 2);
+}
+
+TEST_CASE("Inductor A3b: gathers around a scatter that nothing hides are merged") {
+    // Decided differently: the products keep their order in Inductor. Here a plan puts the merged wait where the first
+    // one was, and what has to come before it moves along; the order in which kernels run is chosen with the schedule.
+    const scatter_between t(false);
+    const program_bucket_plan plan = plan_of(t.p);
+    CHECK(t.p.count(start) - plan.saved() == 2);
+    REQUIRE(plan.buckets.size() == 1);
+    for (std::uint32_t m : {t.m1, t.m3}) {
+        CHECK(place_in(plan.order, m) > place_in(plan.order, plan.buckets[0].members[1]));
+        CHECK(place_in(plan.order, m) < place_in(plan.order, plan.buckets[0].waits[0]));
+    }
 }
 
 TEST_CASE("Inductor A4: two all-reduces become one, behind one copy and in front of one") {
@@ -140,7 +167,7 @@ TEST_CASE("Inductor A6: all-reduces and reduce-scatters do not mix") {
     CHECK(starts_after(p) == 2);
 }
 
-TEST_CASE("Inductor A7, A9 and I1: two reduce-scatters coalesced are one start without copies; one alone stays") {
+TEST_CASE("Inductor A7 and A9: two reduce-scatters coalesced are one start without copies; one alone stays") {
     reduction_program p;
     const std::uint32_t x = p.input(), a = p.reduced(x, {.kind = scatter});
     reduction_program one = p;
@@ -230,6 +257,23 @@ TEST_CASE("Inductor F4: planning twice gives the same, and a bucketed program ha
     CHECK(plan_of(support::bucketed(plan_of(p), p)).empty());
 }
 
+TEST_CASE("Inductor J1: three gathers, two of them alike; decided differently: one is launched, and three arrive") {
+    // Inductor gathers the parameter once. A parameter that is gathered again was freed in between, and whether it
+    // should be is a question of memory; see torchtitan D1.
+    reduction_program p;
+    const std::uint32_t w = p.input(), u = p.input(), x = p.input();
+    const std::uint32_t a = p.reduced(w, {.kind = gather}), b = p.reduced(w, {.kind = gather});
+    const std::uint32_t c = p.reduced(u, {.kind = gather});
+    p.output({p.op(mix, {x, a}), p.op(mix, {x, b}), p.op(mix, {x, c})});
+    const program_bucket_plan plan = plan_of(p);
+    REQUIRE(plan.buckets.size() == 1);
+    CHECK(plan.buckets[0].parts == std::vector{w, w, u});
+    const reduction_program after = support::bucketed(plan, p);
+    CHECK(after.count(start) == 1);
+    CHECK(after.count(wait) == 1);
+    CHECK(after.count(part) == 3);
+}
+
 TEST_CASE("Inductor J3 and J4: gathers of parameters travel together, also of casts; those of activations do not") {
     struct roles {
         input_role role(std::uint32_t x) const { return x < 2 ? input_role::parameter : input_role::activation; }
@@ -260,16 +304,16 @@ TEST_CASE("Inductor P1: what a refused merge has tried leaves no trace") {
     CHECK(plan.buckets[0].waits == std::vector{a, c});
 }
 
-TEST_CASE("Inductor P7 and P8: an overwritten operand, and an unknown effect between two collectives, are barriers") {
+TEST_CASE("Inductor P8: an unknown effect between two collectives is a barrier, and so is an overwritten operand") {
     reduction_program p;
-    const std::uint32_t x = p.input(), a = p.reduced(x), changed = p.op(twice, {x}), b = p.reduced(x);
-    p.output({a, b, changed});
+    const std::uint32_t x = p.input(), c = p.reduced(x), unknown = p.op(mix, {x}), d = p.reduced(x);
+    p.nodes[unknown].after.push_back(c);
+    p.nodes[p.nodes[d].operands[0]].after.push_back(unknown);
+    p.output({c, d});
     CHECK(starts_after(p) == 2);
     reduction_program q;
-    const std::uint32_t z = q.input(), c = q.reduced(z), unknown = q.op(mix, {z}), d = q.reduced(z);
-    q.nodes[unknown].after.push_back(c);
-    q.nodes[q.nodes[d].operands[0]].after.push_back(unknown);
-    q.output({c, d});
+    const std::uint32_t z = q.input(), a = q.reduced(z), changed = q.op(twice, {z}), b = q.reduced(z);
+    q.output({a, b, changed});
     CHECK(starts_after(q) == 2);
 }
 
@@ -283,6 +327,40 @@ TEST_CASE("Inductor P12: the cost of a bucket is estimated anew, and is no sum")
     p.output({a, b});
     const auto plan = plan_buckets(reduction_view{&p}, reduction_model{&p}, anything{&p}, {}, latency{});
     CHECK(plan->buckets[0].merged == nanoseconds{1000 + 64});
+}
+
+TEST_CASE("Inductor O, autoparallel A1 to A3: groups; decided differently: each has its buckets, none is primary") {
+    // autoparallel merges on the group with the most gathers of parameters alone, because collectives of other groups
+    // end its buckets. Here they do not, so that nothing needs to be chosen, in a tie either.
+    struct roles {
+        std::uint32_t parameters;
+        input_role role(std::uint32_t x) const {
+            return x < parameters ? input_role::parameter : input_role::activation;
+        }
+        std::uint32_t place(std::uint32_t x) const { return x < parameters ? x : no_place; }
+    };
+    const auto sizes = [](std::uint32_t on_dp, std::uint32_t on_tp, bool of_parameters) {
+        reduction_program p;
+        std::vector<std::uint32_t> seen;
+        for (std::uint32_t k = 0; k < on_dp + on_tp; ++k) p.input();
+        for (std::uint32_t k = 0; k < on_dp + on_tp; ++k)
+            seen.push_back(p.reduced(k, {.kind = gather, .group = k < on_dp ? 0u : 1u}));
+        p.output(seen);
+        const roles said{of_parameters ? on_dp + on_tp : on_dp};
+        const auto tags = classify_collectives(reduction_view{&p}, reduction_model{&p}, said);
+        const buckets_by_traffic<reduction_view> choose{&tags};
+        const auto plan = plan_buckets(reduction_view{&p}, reduction_model{&p}, choose);
+        REQUIRE(plan);
+        CHECK(*plan == *plan_buckets(reduction_view{&p}, reduction_model{&p}, choose));
+        std::vector<std::size_t> all;
+        for (const auto& b : plan->buckets) all.push_back(b.members.size());
+        return all;
+    };
+    using list = std::vector<std::size_t>;
+    CHECK(sizes(5, 2, false) == list{5});    // A1: what tensor parallelism gathers are activations
+    CHECK(sizes(5, 2, true) == list{5, 2});  // and if they are parameters, they are merged, too
+    CHECK(sizes(0, 0, true).empty());        // A2
+    CHECK(sizes(3, 3, true) == list{3, 3});  // A3
 }
 
 TEST_CASE("autoparallel A4 and A5: a cap of bytes") {
@@ -378,9 +456,47 @@ TEST_CASE("torchtitan F1 and F2: buckets are launched in the order of their laye
     }
 }
 
-TEST_CASE(
-    "torchtitan S6 and S10 to S14: dense regions; decided differently: the schedule finds where collectives are "
-    "hidden, without being told which modules are dense") {
+TEST_CASE("torchtitan S1 to S3: how many buckets a layer must have; decided differently: as many as there are") {
+    // torchtitan is told how many buckets each layer has, and a step with fewer is an error. Here a policy may ask for
+    // more than there is; collectives without a partner are listed with the reason, and only unknown modules are
+    // errors.
+    struct one_parameter {
+        input_role role(std::uint32_t x) const { return x < 2 ? input_role::parameter : input_role::activation; }
+        std::uint32_t place(std::uint32_t x) const { return x; }
+    };
+    struct modules_of {
+        std::vector<std::string> paths;
+        std::vector<pass_direction> directions;
+        std::string path(std::uint32_t v) const { return paths[v]; }
+        pass_direction direction(std::uint32_t v) const { return directions[v]; }
+    };
+    reduction_program p;
+    const std::uint32_t w = p.input(), u = p.input(), x = p.input();
+    const std::uint32_t fwd = p.reduced(w, {.kind = gather}), use = p.op(mix, {x, fwd});
+    const std::uint32_t bwd = p.reduced(w, {.kind = gather}), gradient = p.op(mix, {use, bwd});
+    const std::uint32_t norm = p.reduced(u, {.kind = gather});
+    p.output({p.reduced(gradient, {.kind = scatter}), norm});
+    modules_of said{std::vector<std::string>(p.nodes.size(), "layers.0"),
+                    std::vector(p.nodes.size(), pass_direction::forward)};
+    for (std::uint32_t v : {p.nodes[norm].operands[0], norm}) said.paths[v] = "norm";
+    for (std::uint32_t v = bwd - 1; v < p.nodes.size(); ++v) said.directions[v] = pass_direction::backward;
+    const reduction_view view{&p};
+    const auto tags = classify_collectives(view, reduction_model{&p}, one_parameter{});
+    const step_modules<reduction_view> modules(view, reduction_model{&p}, said);
+    using by_module = buckets_by_module<reduction_view>;
+    const auto choose = by_module::make(modules, tags, {{"layers.0"}, {"norm"}});
+    REQUIRE(choose);
+    const auto plan = plan_buckets(view, reduction_model{&p}, *choose);
+    REQUIRE(plan);
+    CHECK(plan->empty());  // one gather in each direction and one reduction, and that of the norm does not count as one
+    REQUIRE(plan->refused.size() == 4);
+    for (const auto& r : plan->refused) CHECK(r.why == bucket_obstacle::nobody_fits);
+    const auto unknown = by_module::make(modules, tags, {{"layers.1"}});
+    REQUIRE(!unknown);
+    CHECK(unknown.error().pattern == "layers.1");
+}
+
+TEST_CASE("torchtitan's dense regions beside an exchange of tokens: the schedule finds where collectives are hidden") {
     // Tokens are exchanged on a group of their own, and the lane waits for them. The gather of the next layer and the
     // reduction of the last one are launched where kernels hide them, and the wait that only the output reads sinks.
     reduction_program p;

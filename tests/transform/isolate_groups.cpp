@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -59,6 +61,10 @@ struct grouped_ir {
 static_assert(group_rewriter<grouped_ir::verbs, support::program_view>);
 static_assert(!group_rewriter<grouped_ir, support::program_view>);
 
+void isolate_gathers(grouped_ir& ir) {
+    ir.isolate([&](std::uint32_t v) { return ir.program.ops[v].collective == gather; });
+}
+
 }  // namespace
 
 TEST_CASE("exchanges on the group of parameter gathers get a communicator with the same ranks in the same order") {
@@ -83,29 +89,79 @@ TEST_CASE("exchanges on the group of parameter gathers get a communicator with t
     CHECK_MESSAGE((again->duplicates.empty() && again->moves.empty()), "what is isolated stays as it is");
 }
 
-TEST_CASE("equal ranks are no shared communicator") {
+TEST_CASE("torchtitan G1: equal ranks are no shared communicator") {
     grouped_ir ir(2);
-    ir.launch(gather, 0);
-    ir.launch(scatter, 0);
-    ir.launch(exchange, 1);
+    const auto ag = ir.launch(gather, 0), rs = ir.launch(scatter, 0), a2a = ir.launch(exchange, 1);
     CHECK(ir.plan()->moves.empty());
     CHECK(ir.plan()->duplicates.empty());
+    isolate_gathers(ir);  // leaves nothing for exchanges to share, either
+    ir.isolate();
+    CHECK(ir.group(a2a) == 1);
+    CHECK(ir.group(rs) == 0);
+    CHECK(ir.group(ag) == 2);
+    CHECK(ir.groups.group_count() == 3);
 }
 
-TEST_CASE("every exchange moves, marked or not, and a graph without any stays as it is") {
+TEST_CASE("torchtitan G2: every exchange moves, marked or not, and a graph without any stays as it is") {
     grouped_ir ir(1);
-    ir.launch(gather, 0);
+    const auto ag = ir.launch(gather, 0);
     CHECK(ir.plan()->moves.empty());
-    ir.launch(exchange, 0);
-    ir.launch(exchange, 0);
+    const auto dispatch = ir.launch(exchange, 0), combine = ir.launch(exchange, 0);
     CHECK(ir.plan()->moves.size() == 2);
     CHECK(ir.plan()->duplicates.size() == 1);
+    ir.isolate();
+    CHECK(ir.group(ag) == 0);
+    CHECK(ir.group(dispatch) == 1);
+    CHECK(ir.group(combine) == 1);
 }
 
-TEST_CASE("gathers of their own, then exchanges of their own: three communicators") {
+TEST_CASE("torchtitan G3: without gathers there is nothing to isolate, and that is no error") {
+    grouped_ir ir(1);
+    ir.program.ops.push_back({.results = {{{8}, {}}}});
+    isolate_gathers(ir);
+    CHECK(ir.groups.group_count() == 1);
+    ir.launch(scatter, 0);
+    isolate_gathers(ir);
+    CHECK(ir.groups.group_count() == 1);
+}
+
+TEST_CASE("torchtitan P1, P2: every gather leaves the group of the reductions, and as many are there as before") {
+    // torchtitan moves gathers that share a group with those of parameters, and always makes a group for them. Here a
+    // group that only gathers use is one of their own already.
+    grouped_ir ir(1);
+    std::vector<std::uint32_t> gathers;
+    for (int layer = 0; layer < 3; ++layer) {
+        gathers.push_back(ir.launch(gather, 0));
+        gathers.push_back(ir.launch(gather, 0));  // again, for the backward pass
+        ir.launch(scatter, 0);
+    }
+    const std::size_t launches = ir.program.ops.size();
+    isolate_gathers(ir);
+    CHECK(ir.program.ops.size() == launches);
+    CHECK(ir.groups.group_count() == 2);
+    for (std::uint32_t v = 0; v < launches; ++v) CHECK(ir.group(v) == (std::ranges::count(gathers, v) > 0 ? 1u : 0u));
+}
+
+TEST_CASE("torchtitan P3: gathers of two groups get a group each") {
+    grouped_ir ir(2);
+    std::vector<std::uint32_t> gathers;
+    for (const group_id g : {0u, 0u, 0u, 1u, 1u}) {
+        gathers.push_back(ir.launch(gather, g));
+        ir.launch(scatter, g);
+    }
+    isolate_gathers(ir);
+    CHECK(ir.groups.group_count() == 4);
+    std::vector<group_id> now;
+    for (std::uint32_t v : gathers) now.push_back(ir.group(v));
+    CHECK(now == std::vector<group_id>{2, 2, 2, 3, 3});
+    CHECK(ir.groups.group_at(2).duplicate_of == 0);
+    CHECK(ir.groups.group_at(3).duplicate_of == 1);
+}
+
+TEST_CASE("torchtitan P4: gathers of their own, then exchanges of their own: three communicators") {
     grouped_ir ir(1);
     const auto ag = ir.launch(gather, 0), rs = ir.launch(scatter, 0), a2a = ir.launch(exchange, 0);
-    ir.isolate([&](std::uint32_t v) { return ir.program.ops[v].collective == gather; });
+    isolate_gathers(ir);
     ir.isolate();
     CHECK(ir.group(rs) == 0);
     CHECK(ir.group(ag) != 0);

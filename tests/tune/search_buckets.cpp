@@ -143,6 +143,56 @@ TEST_CASE("where kernels hide every collective, packs still save the casts that 
     CHECK(found.front.front().plan.saved() > 0);
 }
 
+TEST_CASE(
+    "Inductor A14: a bucket that is estimated to take longer than its members is not made, and no time is negative") {
+    struct short_collectives : priced_reductions {
+        nanoseconds duration(std::uint32_t v) const {
+            return kind(v) == op_kind::start ? nanoseconds{3} : priced_reductions::duration(v);
+        }
+    };
+    struct long_latency {
+        nanoseconds of_merged(std::uint32_t, bytes) const { return {10}; }
+        nanoseconds of_moving(bytes) const { return {}; }
+    };
+    reduction_program p;
+    const std::uint32_t x = p.input();
+    const std::uint32_t a = p.reduced(x, {.kind = collective_kind::all_gather});
+    const std::uint32_t b = p.reduced(x, {.kind = collective_kind::all_gather});
+    p.output({p.op(mix, {a}), p.op(mix, {b})});
+    const reduction_view view{&p};
+    const short_collectives ops{{{&p}}};
+    const auto plan = plan_buckets(view, ops, together{&p}, {}, long_latency{});
+    REQUIRE(plan);
+    CHECK(plan->buckets[0].alone == nanoseconds{6});
+    CHECK(plan->buckets[0].merged == nanoseconds{10});
+    const auto found = search_buckets(view, ops, together{&p}, long_latency{});
+    REQUIRE(found);
+    CHECK(found->front.front().plan.empty());
+    CHECK(found->front.front().makespan == list_schedule(*make_task_graph(view, ops))->makespan());
+}
+
+TEST_CASE("Inductor P2 and P3: buckets around another collective of their group never make the step slower") {
+    for (const auto kind : {collective_kind::all_gather, collective_kind::reduce_scatter}) {
+        CAPTURE(static_cast<int>(kind));
+        for (const std::int64_t longer : {4, 16, 64}) {
+            reduction_program p;
+            const std::uint32_t x = p.input(longer), w = p.input(16), u = p.input(16);
+            // Two collectives, each with a kernel that hides it. Between them stands one for which the lane waits:
+            // behind the start of the first, if gathers are launched early; before that of the second, if reductions
+            // are late.
+            const std::uint32_t s1 = p.start(w, {.kind = kind});
+            const std::uint32_t exposed = p.reduced(x), k1 = p.op(mix, {exposed}), w1 = p.op(wait, {s1});
+            const std::uint32_t s2 = p.start(u, {.kind = kind}), k2 = p.op(mix, {k1}), w2 = p.op(wait, {s2});
+            p.output({p.op(mix, {w1, k1}), p.op(mix, {w2, k2})});
+            const result found = searched(p, {});
+            REQUIRE(!found.front.empty());
+            const auto& fastest = found.front.front();
+            CHECK(fastest.makespan <= *makespan_of(p, {}));
+            CHECK(fastest.makespan == *makespan_of(bucketed(fastest.plan, p), {}));
+        }
+    }
+}
+
 TEST_CASE("as the documentation shows it") {
     reduction_program p;
     const std::uint32_t x = p.input();

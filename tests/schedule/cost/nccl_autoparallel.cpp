@@ -133,7 +133,7 @@ constexpr std::int64_t mib = 1 << 20;
 
 }  // namespace
 
-TEST_CASE("reference values of the original implementation") {
+TEST_CASE("autoparallel A12: reference values of the original implementation") {
     REQUIRE(reference.size() == 64);
     for (const golden& row : reference) {
         CAPTURE(row.cluster);
@@ -163,7 +163,7 @@ TEST_CASE("durations count the output of an all-gather and the input of everythi
     CHECK(h100.duration(kind::all_gather, {0}, group).count > 0);
 }
 
-TEST_CASE("mesh dimensions: what is inside a dimension fills the node first") {
+TEST_CASE("autoparallel A12: mesh dimensions: what is inside a dimension fills the node first") {
     const auto where = [](const nccl_autoparallel& model, std::vector<std::int64_t> mesh, std::size_t k) {
         const process_group g = model.mesh_dimension(mesh, k);
         return std::vector<std::int64_t>{g.size, g.nodes(), g.ranks_per_node};
@@ -179,7 +179,7 @@ TEST_CASE("mesh dimensions: what is inside a dimension fills the node first") {
     CHECK(where(gb200, {8, 8}, 0) == v{8, 1, 8});
 }
 
-TEST_CASE("presets by device name") {
+TEST_CASE("autoparallel A12: presets by device name") {
     const auto intra = [](std::string_view name) {
         return nccl_autoparallel_for(name)->intra_node_gigabytes_per_second;
     };
@@ -194,7 +194,7 @@ TEST_CASE("presets by device name") {
     CHECK(unknown.error().name == "Radeon");
 }
 
-TEST_CASE("an all-reduce takes longer than a reduce-scatter, and both longer than nothing") {
+TEST_CASE("autoparallel A12: an all-reduce takes longer than a reduce-scatter, and both longer than nothing") {
     for (const nccl_autoparallel& model : {a100, h100})
         for (const std::int64_t size : {16 * mib, 256 * mib}) {
             const process_group node{.size = 8, .ranks_per_node = 8};
@@ -263,7 +263,7 @@ TEST_CASE("what an all-gather makes may exceed 64 bits") {
     CHECK(table->points(kind::all_gather, 0).back().time == longest);
 }
 
-TEST_CASE("the jump between 1 and 2 MiB on 8 nodes that was once fixed is still fixed") {
+TEST_CASE("autoparallel A12: the jump between 1 and 2 MiB on 8 nodes that was once fixed is still fixed") {
     const process_group group{.size = 64, .ranks_per_node = 8};
     for (const kind k : all_collective_kinds)
         CHECK(h100.microseconds(k, 2 * mib, group) > h100.microseconds(k, mib, group));

@@ -30,7 +30,7 @@ tuner_query hopper(std::int64_t nodes, bool reduce, std::int64_t size = 1024) {
 
 }  // namespace
 
-TEST_CASE("ring bandwidth within a node, by protocol") {
+TEST_CASE("autoparallel A12: ring bandwidth within a node, by protocol") {
     const tuner_query q = hopper(1, false);
     CHECK(fitted_bandwidth(q, algorithm::ring, protocol::ll) == doctest::Approx(141 * 8.0 / 7));
     CHECK(fitted_bandwidth(q, algorithm::ring, protocol::ll128) == doctest::Approx(0.92 * 320 * 8.0 / 7));
@@ -38,14 +38,14 @@ TEST_CASE("ring bandwidth within a node, by protocol") {
     CHECK(fitted_bandwidth(hopper(1, true), algorithm::ring, protocol::simple) == doctest::Approx(320 * 8.0 / 14));
 }
 
-TEST_CASE("tree bandwidth is halved by the way up and down") {
+TEST_CASE("autoparallel A12: tree bandwidth is halved by the way up and down") {
     const tuner_query q = hopper(1, true);
     CHECK(fitted_bandwidth(q, algorithm::tree, protocol::simple) == doctest::Approx(0.92 * 320 / 2));
     CHECK(fitted_bandwidth(q, algorithm::tree, protocol::ll) == doctest::Approx(0.92 * 320 / 3.8 / 2));
     CHECK(fitted_bandwidth(q, algorithm::tree, protocol::ll128) == doctest::Approx(0.92 * 320 * 7 / 9 / 2));
 }
 
-TEST_CASE("NVLS needs two channels, and more than one node needs collnet to gather") {
+TEST_CASE("autoparallel A12: NVLS needs two channels, and more than one node needs collnet to gather") {
     tuner_query q = hopper(1, false);
     const double share = 0.85 * 15 / 16;
     CHECK(fitted_bandwidth(q, algorithm::nvls, protocol::simple) == doctest::Approx(320 * share * 7 / 8));
@@ -60,7 +60,7 @@ TEST_CASE("NVLS needs two channels, and more than one node needs collnet to gath
     CHECK(fitted_bandwidth(q, algorithm::nvls, protocol::simple) == doctest::Approx(50));
 }
 
-TEST_CASE("collnet bandwidth") {
+TEST_CASE("autoparallel A12: collnet bandwidth") {
     tuner_query q = hopper(4, false);
     CHECK(fitted_bandwidth(q, algorithm::collnet_direct, protocol::simple) == doctest::Approx(8 * 45));
     q = hopper(4, true);
@@ -69,7 +69,7 @@ TEST_CASE("collnet bandwidth") {
     CHECK(fitted_bandwidth(q, algorithm::collnet_chain, protocol::simple) == doctest::Approx(160));
 }
 
-TEST_CASE("latencies count hops within nodes, between nodes, and the synchronisation of the ring") {
+TEST_CASE("autoparallel A12: latencies count hops within nodes, between nodes, and the synchronisation of the ring") {
     CHECK(fitted_latency(hopper(1, false), algorithm::ring, protocol::ll) == doctest::Approx(6.6 + 7 * 0.6));
     CHECK(fitted_latency(hopper(2, false), algorithm::ring, protocol::ll) ==
           doctest::Approx(6.6 + 14 * 1 + 2.7 + 4.7 * 2));
@@ -97,7 +97,7 @@ TEST_CASE("extra latency counts twice for simple; alone on its node a rank pays 
     CHECK(network_hop(q, algorithm::ring, protocol::ll) == doctest::Approx(5 + 5));
 }
 
-TEST_CASE("the time is that of the fastest protocol") {
+TEST_CASE("autoparallel A12: the time is that of the fastest protocol") {
     const tuner_query small = hopper(1, false, 1024);
     CHECK(fitted_time(small, algorithm::ring) == doctest::Approx(6.6 + 7 * 0.6 + 1024 / (141000 * 8.0 / 7)));
     const tuner_query large = hopper(1, false, 1 << 30);

@@ -13,7 +13,7 @@
 
 using namespace stretto::autoparallel;
 
-TEST_CASE("reference values of the ring correction by depth") {
+TEST_CASE("autoparallel A12: reference values of the ring correction by depth") {
     const std::vector<std::pair<std::int64_t, std::array<double, 8>>> reference = {
         {8, {0.0630957, 0.126191, 0.235801, 0.363214, 0.574392, 0.488017, 0.742187, 0.916599}},
         {16, {0.0398107, 0.0796214, 0.159243, 0.3068, 0.523693, 0.43302, 0.706208, 0.903392}},
@@ -31,7 +31,8 @@ TEST_CASE("reference values of the ring correction by depth") {
     for (const std::int64_t nodes : {1, 2, 4}) CHECK(ring_correction_for(nodes) == ring_correction);
 }
 
-TEST_CASE("a correction is exact at its entries, linear in the logarithm between them, constant outside") {
+TEST_CASE(
+    "autoparallel A12: a correction is exact at its entries, linear in the logarithm between them, constant outside") {
     for (const size_correction& table : {ring_correction, nvls_tree_ramp, full_mesh_ramp, all_to_all_ramp}) {
         CHECK(interpolate(table, 0) == table.front());
         CHECK(interpolate(table, 63) == table.front());
@@ -43,7 +44,7 @@ TEST_CASE("a correction is exact at its entries, linear in the logarithm between
     CHECK(interpolate(full_mesh_ramp, 192) == doctest::Approx(0.02 + 0.01 * middle));
 }
 
-TEST_CASE("corrections are shares: above zero, at most one") {
+TEST_CASE("autoparallel A12: corrections are shares: above zero, at most one") {
     for (const size_correction& table : {ring_correction, nvls_tree_ramp, full_mesh_ramp, all_to_all_ramp})
         for (const double share : table) {
             CHECK(share > 0);
@@ -51,7 +52,7 @@ TEST_CASE("corrections are shares: above zero, at most one") {
         }
 }
 
-TEST_CASE("measured points are met, interpolated and held outside") {
+TEST_CASE("autoparallel A12: measured points are met, interpolated and held outside") {
     CHECK(interpolate(nvswitch_gather_bandwidth, 2) == 537);
     CHECK(interpolate(nvswitch_gather_bandwidth, 8) == 394);
     CHECK(interpolate(nvswitch_gather_bandwidth, 3) == doctest::Approx(485.5));
@@ -70,7 +71,7 @@ TEST_CASE("measured points are met, interpolated and held outside") {
     });
 }
 
-TEST_CASE("the tuning table has every power of two up to 32 nodes of 8 ranks, each once") {
+TEST_CASE("autoparallel A12: the tuning table has every power of two up to 32 nodes of 8 ranks, each once") {
     CHECK(h100_tuning.size() == 20);
     for (std::int64_t nodes = 2; nodes <= 32; nodes *= 2)
         for (std::int64_t per_node = 1; per_node <= 8; per_node *= 2) {

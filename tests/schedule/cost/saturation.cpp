@@ -29,6 +29,19 @@ TEST_CASE("reference sizes over InfiniBand, with the smallest bucket") {
     CHECK(saturating_size(link_profiles::infiniband_hdr, 2) == bytes{75 << 20});
 }
 
+TEST_CASE("Inductor J2: nothing for one rank, never less for more ranks, and 50 to 200 MiB for a node of eight H100s") {
+    bytes last{0};
+    for (std::int64_t ranks = 1; ranks <= 64; ++ranks) {
+        const bytes size = saturating_size(link_profiles::nvlink_h100, ranks);
+        CHECK((ranks == 1) == (size == bytes{0}));
+        CHECK(size >= last);
+        last = size;
+    }
+    const double eight = mebibytes(saturating_size(link_profiles::nvlink_h100, 8));
+    CHECK(eight > 50);
+    CHECK(eight < 200);
+}
+
 TEST_CASE("by definition: at that size the share of time spent moving data is the efficiency") {
     for (const std::int64_t ranks : {2, 3, 8, 72})
         for (const double efficiency : {0.5, 0.8, 0.99}) {
