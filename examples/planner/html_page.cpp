@@ -25,7 +25,9 @@ table { border-collapse: collapse; width: 100%; font-size: 13px; }
 th { text-align: left; font-weight: 500; color: var(--faint); } td, th { padding: 5px 12px 5px 0; vertical-align: top; }
 td { border-top: 1px solid var(--line); } td:nth-child(-n+2) { white-space: nowrap; font-variant-numeric: tabular-nums; }
 details { margin: 8px 0; }
-td:nth-child(3) { overflow-wrap: anywhere; min-width: 17em; } tr[data-begin] { cursor: pointer; } tr[data-begin]:hover { background: var(--track); }
+td:nth-child(3) { overflow-wrap: anywhere; min-width: 17em; }
+.run td:nth-child(3) { white-space: nowrap; font-variant-numeric: tabular-nums; min-width: 0; }
+.run td:nth-child(4) { overflow-wrap: anywhere; min-width: 17em; } tr[data-begin] { cursor: pointer; } tr[data-begin]:hover { background: var(--track); }
 )css";
 
 const std::string_view page_script = R"js(

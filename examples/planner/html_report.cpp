@@ -259,15 +259,21 @@ std::string measured_of(const comparison& c, std::size_t count) {
     out += figure("The lane is blocked", human(sum.blocked),
                   human(sum.exposed) + " of it exposed: while the collective transfers");
     out +=
-        "</section>\n<table><thead><tr><th>predicted</th><th>measured</th><th>operation</th><th>jitter</th></tr>"
+        "</section>\n<table class=\"run\"><thead><tr><th>predicted</th><th>measured</th><th>difference</th>"
+        "<th>operation</th><th>jitter</th></tr>"
         "</thead><tbody>\n";
     std::vector<difference> most = differences_of(c);
-    most.resize(std::min(most.size(), count));
+    const std::size_t all = most.size();
+    most.resize(std::min(all, count));
     for (const difference& d : most)
-        out += "<tr><td>" + human(d.predicted) + "</td><td>" + human(d.measured) + "</td><td>" +
-               escaped(c.after.of->name(d.task)) + "</td><td>" + human(c.measured->run.tasks[d.task].jitter) +
-               "</td></tr>\n";
-    return out + "</tbody></table>\n";
+        out += "<tr><td>" + human(d.predicted) + "</td><td>" + human(d.measured) + "</td><td>" + signed_time(d.off()) +
+               "</td><td>" + escaped(c.after.of->name(d.task)) + "</td><td>" +
+               human(c.measured->run.tasks[d.task].jitter) + "</td></tr>\n";
+    out += "</tbody></table>\n";
+    if (most.size() < all)
+        out += "<p>" + with_commas(all - most.size()) +
+               " more operations are nearer to their predictions; --json lists all.</p>\n";
+    return out;
 }
 
 std::string violations_of(const comparison& c) {

@@ -14,6 +14,10 @@ std::string change(stretto::nanoseconds from, stretto::nanoseconds to) {
     return (share < 0 ? "-" : "+") + percent(std::abs(share));
 }
 
+std::string signed_time(stretto::nanoseconds difference) {
+    return (difference.count > 0 ? "+" : "") + human(difference);
+}
+
 std::string percent(double share) {
     if (share == 0) return "0 %";
     std::array<char, 64> text{};

@@ -16,6 +16,9 @@ using stretto::with_commas;
 /// Returns the change from one time to another, such as "-38.6 %" or "unchanged"; an empty text if the first is 0.
 std::string change(stretto::nanoseconds from, stretto::nanoseconds to);
 
+/// Returns a difference of times with its sign, such as "+2.00 us", "-7 ns" or "0 ns".
+std::string signed_time(stretto::nanoseconds difference);
+
 /// Returns a share as a percentage: "1.24 %" for 0.0124.
 std::string percent(double share);
 

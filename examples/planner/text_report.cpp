@@ -120,9 +120,9 @@ std::string measured_of(const comparison& c, std::size_t count, const paint& p) 
     std::string out = "\n  " + p.bold("measured: " + run_in_words(*c.measured)) + "\n";
     const auto row = [&](std::string_view what, nanoseconds predicted, nanoseconds measured, const std::string& note) {
         out += "  " + left(what, 14) + right(human(predicted), 12) + right(human(measured), 14) +
-               (note.empty() ? "" : "   " + note) + "\n";
+               right(signed_time(measured - predicted), 14) + (note.empty() ? "" : "   " + note) + "\n";
     };
-    out += "  " + left("", 14) + right("predicted", 12) + right("measured", 14) + "\n";
+    out += "  " + left("", 14) + right("predicted", 12) + right("measured", 14) + right("difference", 14) + "\n";
     row("step", c.after.times.makespan, step, ratio_in_words(step, c.after.times.makespan));
     row("kernels", c.after.times.compute, sum.compute, ratio_in_words(sum.compute, c.after.times.compute));
     row("transfers", sum.predicted_transfers, sum.transfers,
@@ -130,12 +130,14 @@ std::string measured_of(const comparison& c, std::size_t count, const paint& p) 
     row("blocked", c.after.times.exposed, sum.blocked,
         human(sum.exposed) + " of it exposed: while the collective transfers");
     std::vector<difference> most = differences_of(c);
-    most.resize(std::min(most.size(), count));
+    const std::size_t all = most.size();
+    most.resize(std::min(all, count));
     std::size_t width = no_width;
     for (const difference& d : most) width = std::max(width, stretto::printable(c.after.of->name(d.task), 60).size());
     for (const difference& d : most)
         out += "  " + left(stretto::printable(c.after.of->name(d.task), 60), width) + right(human(d.predicted), 12) +
-               right(human(d.measured), 14) + "\n";
+               right(human(d.measured), 14) + right(signed_time(d.off()), 14) + "\n";
+    if (most.size() < all) out += "  and " + with_commas(all - most.size()) + " more, nearer to it; --json lists all\n";
     return out;
 }
 
@@ -301,6 +303,7 @@ std::string measured_as_json(const comparison& c) {
         one.add("name", c.after.of->name(d.task));
         one.add("predicted_ns", d.predicted.count);
         one.add("measured_ns", d.measured.count);
+        one.add("difference_ns", d.off().count);
         if (c.after.of->graph.kind[d.task] == stretto::op_kind::start)
             one.add("jitter_ns", c.measured->run.tasks[d.task].jitter.count);
         list += (list.empty() ? "\n    " : ",\n    ") + one.text();

@@ -408,6 +408,11 @@ TEST_CASE("a run of the plan is shown beside it: what each part took, and what w
     const auto o = parsed(parser, to_json(c, {}))["measured"];
     CHECK(o["step_ns"].get_int64().value() == 6'000'000);
     CHECK(o["operations"].get_array().value().size() == 4);
+    CHECK(o["operations"].at(0)["difference_ns"].get_int64().value() == 500'000);
+    CHECK(table.find("+500.0 us") != std::string::npos);
+    CHECK(to_html(c, 10).find("<td>+500.0 us</td><td>source</td>") != std::string::npos);
+    CHECK(to_table(c, {.explain = 1}).find("and 3 more, nearer to it") != std::string::npos);
+    CHECK(to_html(c, 1).find("3 more operations are nearer") != std::string::npos);
     const std::string svg = to_svg(c);
     for (const char* id : {"lane2-0", "lane2-1", "memory2", "end2"})
         CHECK_MESSAGE(svg.find("id=\"" + std::string(id) + "\"") != std::string::npos, id);
