@@ -11,8 +11,10 @@
 
 #include "backend/random_step.hpp"
 #include "backend/timed_runs.hpp"
+#include "stretto/backend/check_log.hpp"
 #include "stretto/backend/executor.hpp"
 #include "stretto/backend/host/host_world.hpp"
+#include "stretto/backend/recorder.hpp"
 #include "stretto/core/process_groups.hpp"
 #include "stretto/schedule/measured_span.hpp"
 #include "support/prop.hpp"
@@ -22,6 +24,21 @@
 using namespace stretto;
 using support::toy_program;
 using namespace support::steps;
+
+namespace {
+
+/// What is wrong with that which a rank launches, whatever the timing of its lanes; nothing if it races with nobody and
+/// waits for no more than it must.
+std::string race_in(const task_graph& g, const checked_order& order, kernels source, const process_groups& groups) {
+    recorder rank(groups, 0);
+    auto bound = bind_order(g, order, source, rank);
+    if (!bound) return explain(bound.error());
+    if (bound->replay()) return "failed";
+    const auto found = check_log(g, bound->program().arena, rank.log());
+    return found.empty() ? "" : explain(found[0], [](task_id t) { return std::to_string(t); });
+}
+
+}  // namespace
 
 TEST_CASE("what ranks compute in any legal order is what the program says, at every replay") {
     std::size_t collectives = 0, reused = 0;
@@ -38,6 +55,7 @@ TEST_CASE("what ranks compute in any legal order is what the program says, at ev
                       std::vector<rank_id> all;
                       for (rank_id r = 0; r < ranks; ++r) all.push_back(r);
                       for (int k = 0; k < 2; ++k) groups.add({.size = static_cast<std::int64_t>(ranks), .ranks = all});
+                      RC_ASSERT(race_in(g, *order, {&g, {input(0, 0), input(0, 1)}}, groups) == "");
                       host_world world(ranks, groups);
                       std::vector<std::string> wrong(ranks);
                       const auto failed = world.run([&](host_rank& rank) {
@@ -78,6 +96,7 @@ TEST_CASE("a timed run says when tasks were at work: once in every replay, after
         std::vector<rank_id> all;
         for (rank_id r = 0; r < ranks; ++r) all.push_back(r);
         for (int k = 0; k < 2; ++k) groups.add({.size = static_cast<std::int64_t>(ranks), .ranks = all});
+        RC_ASSERT(race_in(g, *order, {&g, {input(0, 0), input(0, 1)}}, groups) == "");
         for (const bool timed : {true, false}) {
             std::vector<std::vector<measured_span>> times(ranks);
             host_world world(ranks, groups, {.timed = timed});
