@@ -3,18 +3,24 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <numeric>
+#include <stdexcept>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "adapters.hpp"
 #include "costs.hpp"
 #include "examples/moe_trainer_eager.hpp"
 #include "forms.hpp"
+#include "rank_program.hpp"
+#include "stretto/backend/host/host_world.hpp"
 #include "stretto/testing/check_graph.hpp"
 #include "stretto/transform/chunk_sizes.hpp"
 #include "support/prop.hpp"
@@ -61,30 +67,36 @@ std::unique_ptr<transport> threads_of(const training_step& s) {
     return ranks_as_threads({.ranks = static_cast<std::size_t>(s.p.mesh.ranks)});
 }
 
+/// The step in such chunks, with all else that the library does to it.
+planned_step planned_in(const training_step& s, const std::vector<std::int64_t>& chunks) {
+    const form whole = *form_of(s.p, {.latency = {100'000}, .bytes_per_second = 100'000'000});
+    chunk_wish wish;
+    if (chunks.size() > 1) wish.settings = {{"", stretto::pass_direction::both, chunks}};
+    auto plan = plan_step(s, whole, {.latency = {100'000}, .bytes_per_second = 100'000'000}, wish,
+                          stretto::memory_budget(stretto::unlimited_bytes));
+    REQUIRE_MESSAGE(plan, plan.error());
+    return *std::move(plan);
+}
+
 struct trained {
     training_state state;
     std::vector<double> losses;
 };
 
-/// So many steps in such chunks, with all else that the library does to the step, or as the chunks are written.
+/// So many steps in such chunks, as planned, or as the chunks are written.
 trained train_in(const training_step& s, const std::vector<std::int64_t>& chunks, std::int64_t steps, bool planned) {
-    const form whole = *form_of(s.p, {.latency = {100'000}, .bytes_per_second = 100'000'000});
-    chunk_wish wish;
-    if (chunks.size() > 1) wish.settings = {{"", stretto::pass_direction::both, chunks}};
-    const auto plan = plan_step(s, whole, {.latency = {100'000}, .bytes_per_second = 100'000'000}, wish,
-                                stretto::memory_budget(stretto::unlimited_bytes));
-    REQUIRE_MESSAGE(plan, plan.error());
+    const planned_step plan = planned_in(s, chunks);
     std::size_t sends = 0;
-    for (const op_id o : plan->chosen.p->order) sends += plan->chosen.p->ops[o].what == code::send_rows;
+    for (const op_id o : plan.chosen.p->order) sends += plan.chosen.p->ops[o].what == code::send_rows;
     CHECK(sends == 4 * static_cast<std::size_t>(s.shape.layers) * chunks.size());
-    CHECK(plan->is_isolated == (s.p.mesh.ranks == s.p.mesh.expert_ranks && s.p.mesh.ranks > 1));
-    if (s.p.mesh.ranks > 1) CHECK(plan->chosen.buckets > 0);
-    const form& f = planned ? plan->chosen : plan->unmerged;
+    CHECK(plan.is_isolated == (s.p.mesh.ranks == s.p.mesh.expert_ranks && s.p.mesh.ranks > 1));
+    if (s.p.mesh.ranks > 1) CHECK(plan.chosen.buckets > 0);
+    const form& f = planned ? plan.chosen : plan.unmerged;
     trained made{first_state(s, 3), {}};
     run_result result;
     run_options o;
     o.steps = steps;
-    const auto wrong = train(*threads_of(s), s, *f.p, *f.tasks, planned ? plan->schedule.order() : as_written(f),
+    const auto wrong = train(*threads_of(s), s, *f.p, *f.tasks, planned ? plan.schedule.order() : as_written(f),
                              some_text(), o, made.state, result);
     REQUIRE_MESSAGE(!wrong, *wrong);
     made.losses = result.losses;
@@ -103,6 +115,105 @@ void compare_with_eager(const model_shape& shape, const mesh& m, const std::vect
     CHECK(graph.losses == losses);
     CHECK(graph.state == by_hand.state());
     CHECK(graph.losses.back() != graph.losses.front());
+}
+
+/// What kernels have made that has a row for each token, in the order of the tokens: by rank and operation of the step
+/// as written, chunk after chunk.
+using rows_made = std::map<std::tuple<std::size_t, std::uint32_t, bool, code, int>, std::vector<std::byte>>;
+
+bool makes_rows_of_tokens(code what) {
+    switch (what) {
+        case code::embed:
+        case code::norm:
+        case code::project:
+        case code::attend:
+        case code::swish:
+        case code::add:
+        case code::log_softmax:
+        case code::sigmoid:
+        case code::choose:
+        case code::gate:
+        case code::portion:
+        case code::put:
+        case code::loss_back:
+        case code::log_softmax_back:
+        case code::norm_back:
+        case code::project_back:
+        case code::attend_back:
+        case code::swish_back:
+        case code::sigmoid_back:
+        case code::gate_back:
+        case code::portion_back:
+            return true;
+        default:  // rows in the order of experts, which `put` brings back to the tokens; sums over rows; no rows
+            return false;
+    }
+}
+
+/// The kernels of a step, which also keep what they have made.
+struct observed_work : work {
+    std::map<op_id, std::vector<std::byte>>* seen;
+
+    observed_work(const program& of, const exchange_amounts& a, std::map<op_id, std::vector<std::byte>>& into)
+        : work(of, a), seen(&into) {}
+    void compute(op_id o, stretto::task_memory m) const {
+        work::compute(o, m);
+        if (makes_rows_of_tokens(p->ops[o].what))
+            (*seen)[o].assign(m.results[0], m.results[0] + p->tensors[p->ops[o].makes[0]].size());
+    }
+};
+
+struct observed_step {
+    rows_made rows;
+    std::vector<std::vector<float>> biases;  ///< towards idle experts, by rank and layer, after the step
+};
+
+/// Runs the first step from these weights, as it is written.
+observed_step first_step(const training_step& s, const form& f, const training_state& state) {
+    const stretto::rank_groups groups = groups_of_ranks(*f.p);
+    const stretto::checked_order order = *check_order(*f.tasks, as_written(f));
+    const exchange_amounts amounts(*f.p);
+    std::vector<std::map<op_id, std::vector<std::byte>>> seen(state.ranks.size());
+    observed_step made{{}, std::vector<std::vector<float>>(state.ranks.size())};
+    stretto::host_world world(state.ranks.size(), groups.all());
+    const auto failure = world.run([&](stretto::host_rank& on) {
+        const std::size_t me = on.rank();
+        stretto::rank_in_groups<stretto::host_rank> rank(on, on.rank(), groups);
+        auto step = stretto::bind_step(stretto::views::from_values(values_view{f.p.get()}), *f.tasks, order,
+                                       observed_work(*f.p, amounts, seen[me]), rank);
+        if (!step) throw std::runtime_error(explain(step.error(), names_of(*f.p)));
+        const auto write = [&]<class E>(tensor_id x, const std::vector<E>& from) {
+            std::copy(from.begin(), from.end(), step->memory<E>(x).begin());
+        };
+        const drawn_text drawn = draw(some_text(), s.shape, state.seed, 0, static_cast<std::int64_t>(me));
+        for (const auto& [x, memory] : state.ranks[me]) write(x, memory);
+        write(s.seed, std::vector<float>{1.0f / 64});
+        write(s.text, drawn.text);
+        write(s.targets, drawn.targets);
+        write(s.clock, clock_of(0));
+        if (step->replay()) throw std::runtime_error("the replay failed");
+        for (const tensor_id bias : s.expert_bias)
+            for (const float x : step->memory<float>(bias).first(static_cast<std::size_t>(s.shape.experts)))
+                made.biases[me].push_back(x);
+    });
+    REQUIRE_MESSAGE(!failure, (failure ? explain(*failure, names_of(*f.p)) : std::string()));
+
+    // The k-th operation of a kind in a module and direction is the k-th in each chunk. Chunks follow each other.
+    std::map<std::tuple<std::uint32_t, bool, code, std::uint32_t>, int> passed;
+    std::map<std::tuple<std::uint32_t, bool, code, int>, std::map<std::uint32_t, op_id>> parts;
+    for (const op_id o : f.p->order) {
+        const operation& a = f.p->ops[o];
+        if (!makes_rows_of_tokens(a.what)) continue;
+        const int place = passed[{a.module, a.backward, a.what, a.chunk}]++;
+        parts[{a.module, a.backward, a.what, place}][a.chunk] = o;
+    }
+    for (std::size_t r = 0; r < seen.size(); ++r)
+        for (const auto& [key, by_chunk] : parts)
+            for (const auto& [chunk, o] : by_chunk) {
+                auto& rows = made.rows[std::tuple_cat(std::tuple(r), key)];
+                rows.insert(rows.end(), seen[r].at(o).begin(), seen[r].at(o).end());
+            }
+    return made;
 }
 
 }  // namespace
@@ -136,15 +247,50 @@ TEST_CASE("and so it has if rows are rounded to 16 bits before they travel") {
     CHECK(with.losses != train_in(build_step(shape, {2, 2}), {6}, 2, true).losses);
 }
 
-TEST_CASE("buckets, communicators and order change no bit; chunks none of the first forward") {
+TEST_CASE("buckets, communicators and order change no bit, in chunks and whole") {
     const training_step s = build_step(small_shape(), {2, 2});
     const trained whole = train_in(s, {6}, 3, true);
     CHECK(whole.state == train_in(s, {6}, 3, false).state);
     const trained cut = train_in(s, {2, 3, 1}, 3, true);
     CHECK(cut.state == train_in(s, {2, 3, 1}, 3, false).state);
-    // Sums over chunks are rounded elsewhere; but for that, it is the same training.
+    // Sums over chunks are rounded elsewhere, and from the second step on weights differ by that in their last bits,
+    // and so does everything. But for that, it is the same training.
+    CHECK(cut.state != whole.state);
     for (std::size_t k = 0; k < 3; ++k) CHECK(cut.losses[k] == doctest::Approx(whole.losses[k]).epsilon(1e-4));
     CHECK(cut.state.ranks[0].size() == whole.state.ranks[0].size());
+}
+
+TEST_CASE("in chunks or whole, every token has the same bits in the first step, forward and backward") {
+    // Kernels compute row by row, or sequence by sequence, and never look at how many there are. So what a token has
+    // made of it depends on the weights and on its own sequence alone: activations, scores and the choice of experts,
+    // also what experts elsewhere have made of its rows, and the gradients of all of these. Gradients of weights and
+    // the loss are sums over rows, and sums over the rows of a chunk and then over chunks are rounded differently. Sums
+    // of integers are not: tokens are counted alike, which is all that the biases of experts depend on.
+    for (const bool rounds : {false, true})
+        for (const mesh m : {mesh{1, 1}, mesh{2, 2}, mesh{4, 2}}) {
+            if (rounds && m.ranks != 2) continue;
+            CAPTURE(m.ranks);
+            model_shape shape = small_shape();
+            shape.rounds = rounds;
+            const training_step s = build_step(shape, m);
+            const training_state begin = first_state(s, 3);
+            const observed_step whole = first_step(s, planned_in(s, {6}).unmerged, begin);
+            CHECK(whole.rows.size() > 60 * begin.ranks.size());
+            for (const std::vector<std::int64_t>& chunks : {std::vector<std::int64_t>{2, 3, 1}, {1, 1, 1, 1, 1, 1}}) {
+                CAPTURE(chunks.size());
+                const observed_step cut = first_step(s, planned_in(s, chunks).unmerged, begin);
+                CHECK(cut.rows.size() == whole.rows.size());
+                for (const auto& [key, rows] : whole.rows) {
+                    const auto same = cut.rows.find(key);
+                    CHECK_MESSAGE((same != cut.rows.end() && same->second == rows),
+                                  "rank " << std::get<0>(key) << ", " << s.p.modules[std::get<1>(key)] << ": "
+                                          << entry_of(std::get<3>(key)).name << " " << std::get<4>(key)
+                                          << (std::get<2>(key) ? ", backward" : ""));
+                }
+                CHECK(cut.biases == whole.biases);
+                CHECK(cut.biases[0] != std::vector<float>(cut.biases[0].size(), 0.0f));
+            }
+        }
 }
 
 TEST_CASE("the link that is fitted to collectives is the one on which they were") {
