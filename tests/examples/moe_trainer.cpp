@@ -20,7 +20,9 @@
 #include "examples/moe_trainer_eager.hpp"
 #include "forms.hpp"
 #include "rank_program.hpp"
+#include "stretto/backend/check_log.hpp"
 #include "stretto/backend/host/host_world.hpp"
+#include "stretto/backend/recorder.hpp"
 #include "stretto/testing/check_graph.hpp"
 #include "stretto/transform/chunk_sizes.hpp"
 #include "support/prop.hpp"
@@ -216,6 +218,25 @@ observed_step first_step(const training_step& s, const form& f, const training_s
     return made;
 }
 
+/// Records what the first rank launches, and holds that against the graph and the bytes.
+void check_for_races(const form& f, const std::vector<stretto::task_id>& order) {
+    stretto::process_groups own;  // those of that rank, which have their numbers in the program
+    for (stretto::group_id g = 0; g < f.p->groups.size(); ++g) {
+        const auto [members, stride] = f.p->spread_of(g);
+        std::vector<stretto::rank_id> ranks;
+        for (std::int64_t k = 0; k < members; ++k) ranks.push_back(static_cast<stretto::rank_id>(k * stride));
+        own.add({.size = members, .ranks = ranks});
+    }
+    stretto::recorder rank(own, 0);
+    const exchange_amounts amounts(*f.p);
+    auto step = stretto::bind_step(stretto::views::from_values(values_view{f.p.get()}), *f.tasks,
+                                   *check_order(*f.tasks, order), work(*f.p, amounts), rank);
+    REQUIRE_MESSAGE(step, explain(step.error(), names_of(*f.p)));
+    CHECK_FALSE(step->replay());
+    const auto found = check_log(*f.tasks, step->order().program().arena, rank.log());
+    CHECK_MESSAGE(found.empty(), (found.empty() ? std::string() : explain(found[0], names_of(*f.p))));
+}
+
 }  // namespace
 
 TEST_CASE("the step keeps every promise of a view and of an op model") {
@@ -291,6 +312,17 @@ TEST_CASE("in chunks or whole, every token has the same bits in the first step, 
                 CHECK(cut.biases[0] != std::vector<float>(cut.biases[0].size(), 0.0f));
             }
         }
+}
+
+TEST_CASE("no rank races, as the step is written and as it is planned: whole, and in chunks with buckets") {
+    for (const mesh m : {mesh{1, 1}, mesh{2, 2}, mesh{4, 2}}) {
+        const training_step s = build_step(small_shape(), m);
+        for (const std::vector<std::int64_t>& chunks : {std::vector<std::int64_t>{6}, {2, 3, 1}}) {
+            const planned_step plan = planned_in(s, chunks);
+            check_for_races(plan.unmerged, as_written(plan.unmerged));
+            check_for_races(plan.chosen, plan.schedule.order());
+        }
+    }
 }
 
 TEST_CASE("the link that is fitted to collectives is the one on which they were") {
