@@ -359,6 +359,7 @@ set(STRETTO_HEADERS
     include/stretto/transform/explain_groups.hpp
     include/stretto/transform/extent_expression.hpp
     include/stretto/transform/isolate_groups.hpp
+    include/stretto/transform/keep_overlap.hpp
     include/stretto/transform/module_pattern.hpp
     include/stretto/transform/module_ranges.hpp
     include/stretto/transform/module_regions.hpp
@@ -420,6 +421,7 @@ set(STRETTO_HEADERS
     include/stretto/views/contracted.hpp
     include/stretto/views/filtered.hpp
     include/stretto/views/from_values.hpp
+    include/stretto/views/in_order.hpp
     include/stretto/views/induced.hpp
     include/stretto/views/numbered.hpp
     include/stretto/views/reversed.hpp
