@@ -89,48 +89,6 @@ TEST_CASE("a resumed training has the bits of an uninterrupted one") {
     CHECK(at.files() == 4);
 }
 
-TEST_CASE("chunks that were chosen module by module are resumed, and not chosen again") {
-    // Such as no --chunks can name. What is chosen depends on durations, so it is written here as a checkpoint of
-    // --chunks auto would have it; tests/examples/moe_trainer_backends resumes what was really chosen.
-    const scratch at;
-    const std::vector<std::string> chooses = {"--chunks", "auto", "--layers", "2", "--sequence", "5"};
-    const auto run = [&](const char* steps, const std::string& from, const std::string& to) {
-        std::vector<std::string> words = {"--steps", steps, "--checkpoint", to};
-        if (!from.empty()) words.insert(words.end(), {"--resume", from});
-        words.insert(words.end(), chooses.begin(), chooses.end());
-        return status_of(small(at, words));
-    };
-    REQUIRE(run("1", "", at.file("one")) == 0);
-    auto c = parsed_checkpoint(*read_file(at.file("one")));
-    REQUIRE(c);
-    const std::vector<std::vector<stretto::module_chunks>> choices = {
-        {},
-        {{"layers.0.*", stretto::pass_direction::both, {3, 1}}},
-        {{"layers.*", stretto::pass_direction::backward, {2, 1, 1}},
-         {"layers.1.*", stretto::pass_direction::forward, {1, 3}}}};
-    std::vector<std::string> made;
-    for (const auto& chunks : choices) {
-        c->chunks = chunks;
-        REQUIRE(!write_file(at.file("one"), spelled(*c)));
-        CHECK(run("6", at.file("one"), at.file("all")) == 0);
-        CHECK(run("4", at.file("one"), at.file("some")) == 0);
-        CHECK(run("6", at.file("some"), at.file("rest")) == 0);
-        made.push_back(*read_file(at.file("all")));
-        CHECK(*read_file(at.file("rest")) == made.back());
-        const auto kept = parsed_checkpoint(made.back());
-        REQUIRE(kept);
-        REQUIRE(kept->chunks.size() == chunks.size());
-        for (std::size_t k = 0; k < chunks.size(); ++k) {
-            CHECK(kept->chunks[k].pattern == chunks[k].pattern);
-            CHECK(kept->chunks[k].direction == chunks[k].direction);
-            CHECK(kept->chunks[k].sizes == chunks[k].sizes);
-        }
-    }
-    // The choice matters: chunks round sums differently.
-    CHECK(parsed_checkpoint(made[0])->state != parsed_checkpoint(made[1])->state);
-    CHECK(parsed_checkpoint(made[1])->state != parsed_checkpoint(made[2])->state);
-}
-
 TEST_CASE("a checkpoint is read as it was written; cut short or changed anywhere, it is refused") {
     const std::string whole = spelled(some_checkpoint());
     const auto c = parsed_checkpoint(whole);
