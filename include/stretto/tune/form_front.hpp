@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -35,19 +34,20 @@ public:
 
     front_of_forms(W& writer, const schedule_options& within) : writer_(writer), within_(within) {}
 
-    /// Adds the orders of a form, whatever memory they need, unless this form was added before.
-    void add(const program& form) {
-        const std::size_t k = number_of(form);
-        if (k + 1 < forms_.size() || searched_ == forms_.size()) return;
-        ++searched_;
-        if (auto found = order_front(writer_.tasks(form), within_))
-            for (found_task_order& o : *found) orders_.push_back({k, std::move(o)});
+    /// Adds a form with its orders, whatever memory they need, unless it was added before. Returns its number.
+    std::size_t add(const program& form) {
+        const task_graph& tasks = writer_.tasks(form);
+        for (std::size_t k = 0; k < forms_.size(); ++k)
+            if (&writer_.tasks(forms_[k]) == &tasks) return k;
+        const std::size_t number = forms_.size();
+        forms_.push_back(form);  // the copy keeps the tasks alive, so that their address tells forms apart
+        if (auto found = order_front(tasks, within_))
+            for (found_task_order& o : *found) orders_.push_back({number, std::move(o)});
+        return number;
     }
     /// Adds a form, and a schedule of it that is known already.
     void add(const program& form, const schedule& known) {
-        add(form);
-        const std::span<const task_id> order = known.order();
-        orders_.push_back({number_of(form), {{order.begin(), order.end()}, known.makespan(), known.memory().peak}});
+        orders_.push_back({add(form), {known.order(), known.makespan(), known.memory().peak}});
     }
 
     /// Returns the front. It ascends in peak, and so descends in makespan. Of orders that are as fast and as small, it
@@ -75,20 +75,9 @@ private:
         found_task_order found;
     };
 
-    /// Returns the number of a form, which is a new one for a new form. The copy that is kept keeps its tasks alive, so
-    /// that their address tells forms apart.
-    [[nodiscard]] std::size_t number_of(const program& form) {
-        const task_graph* const tasks = &writer_.tasks(form);
-        for (std::size_t k = 0; k < forms_.size(); ++k)
-            if (&writer_.tasks(forms_[k]) == tasks) return k;
-        forms_.push_back(form);
-        return forms_.size() - 1;
-    }
-
     W& writer_;
     const schedule_options within_;
     std::vector<program> forms_;
-    std::size_t searched_ = 0;  // the number of forms whose orders have been added
     std::vector<order_of_form> orders_;
 };
 
@@ -106,8 +95,8 @@ private:
 /// tried here.
 ///
 /// Forms that cannot be written are left out. Contention is that of `wanted.within.under`. Deterministic if the writer
-/// is. Complexity: best_form without buckets at six levels, and its search for buckets at twelve, each up to two times;
-/// and schedule_front for every form.
+/// is. Complexity: best_form at five levels and its search for buckets at seven more, for shared communicators twice;
+/// and order_front for every form.
 template <form_writer W>
 [[nodiscard]] std::vector<scheduled_program<typename W::program>> form_front(
     W& writer, const typename W::program& step, const form_options& wanted,
