@@ -3,12 +3,14 @@
 #include <doctest/doctest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -63,6 +65,23 @@ TEST_CASE("a file is made, and replaced with its permissions") {
     REQUIRE(!replace_file(file, "second"));
     CHECK(content(file) == "second");
     CHECK(fs::status(file).permissions() == (fs::perms::owner_read | fs::perms::owner_write));
+    CHECK(files_in(folder) == 1);
+}
+
+TEST_CASE("a file that may not be written stays, although its directory would allow another in its place") {
+    const scratch_folder folder;
+    const std::string file = folder.file("a");
+    REQUIRE(!replace_file(file, "protected"));
+    fs::permissions(folder.path, fs::perms::all);
+    fs::permissions(file, fs::perms::owner_read | fs::perms::group_read | fs::perms::others_read);
+    const bool is_root = geteuid() == 0;  // who may write everything
+    if (is_root) REQUIRE(seteuid(65534) == 0);
+    const std::optional<diagnostic> found = fault_of_path(file), fault = replace_file(file, "new");
+    if (is_root) REQUIRE(seteuid(0) == 0);
+    REQUIRE((found && fault));
+    CHECK(found->message() == file + ": cannot be opened: Permission denied");
+    CHECK(fault->message() == file + ": cannot be opened: Permission denied");
+    CHECK(content(file) == "protected");
     CHECK(files_in(folder) == 1);
 }
 

@@ -67,10 +67,15 @@ public:
     /// Opens a new file beside the target, or nothing if it must be written in place.
     [[nodiscard]] file_handle open_beside() {
         if (path_.empty()) errno = ENOENT;
-        if (in_place_ || path_.empty()) return nullptr;
+        if (in_place_ || path_.empty() || is_protected()) return nullptr;
         for (int k = 0; k < 100; ++k) {
             beside_ = path_ + ".part" + (k == 0 ? "" : std::to_string(k));
-            if (file_handle f{std::fopen(beside_.c_str(), "wbx")}) return f;  // x: fails if there is such a file
+            if (file_handle f{std::fopen(beside_.c_str(), "wbx")}) {  // x: fails if there is such a file
+                // Before anything is written, so that nobody reads what the old file kept from them.
+                std::error_code ignored;
+                if (permissions_) std::filesystem::permissions(beside_, *permissions_, ignored);
+                return f;
+            }
             if (errno != EEXIST) break;
         }
         beside_.clear();
@@ -79,11 +84,9 @@ public:
     /// Opens the target itself.
     [[nodiscard]] file_handle open_in_place() const { return file_handle(std::fopen(path_.c_str(), "wb")); }
 
-    /// Puts the file beside the target in its place, with its permissions. Returns whether that went well; errno says
-    /// why not.
+    /// Puts the file beside the target in its place. Returns whether that went well; errno says why not.
     [[nodiscard]] bool replace() {
         std::error_code error;
-        if (permissions_) std::filesystem::permissions(beside_, *permissions_, error);
         std::filesystem::rename(beside_, path_, error);
         if (error) errno = error.value();
         else beside_.clear();
@@ -101,6 +104,9 @@ public:
     [[nodiscard]] bool is_there() const { return permissions_.has_value(); }
 
 private:
+    /// Returns whether there is a regular file that may not be written: it must not be replaced either.
+    [[nodiscard]] bool is_protected() const { return is_there() && !file_handle(std::fopen(path_.c_str(), "ab")); }
+
     std::string path_, beside_;
     std::optional<std::filesystem::perms> permissions_;
     bool in_place_ = false;
@@ -111,8 +117,8 @@ private:
 /// Writes a file ("-" is standard output). The text is written to a new file in the same directory, which then takes
 /// the place and the permissions of the old one; so readers see the old file or the new one, and after a failure the
 /// old file is as it was. Only what is no regular file (a device, a pipe), and a file beside which no other can be made
-/// (in a directory that may not be written), is written in place. Behind a symbolic link, the file that it leads to is
-/// replaced. Returns what went wrong, if anything did.
+/// (in a directory that may not be written), is written in place. A file that may not be written is not replaced.
+/// Behind a symbolic link, the file that it leads to is replaced. Returns what went wrong, if anything did.
 [[nodiscard]] inline std::optional<diagnostic> replace_file(const std::string& path, std::string_view text) {
     const auto fault = [&](const char* what) {
         return detail::file_fault(path, std::string(what) + std::strerror(errno), "");
