@@ -9,6 +9,7 @@
 #include "stretto/transform/apply_buckets.hpp"
 #include "stretto/transform/apply_chunks.hpp"
 #include "stretto/transform/chunk_rules/rule_chunk_model.hpp"
+#include "stretto/transform/explain_chunks.hpp"
 #include "stretto/transform/isolate_groups.hpp"
 #include "stretto/transform/plan_chunks.hpp"
 #include "stretto/transform/recording_rewriter.hpp"
@@ -96,6 +97,26 @@ struct pricing_rewriter : rewriter {
     }
 };
 
+/// Names operations in sentences.
+struct op_names {
+    const program* p;
+
+    [[nodiscard]] std::string name(op_id o) const {
+        const operation& a = p->ops[o];
+        const std::string& module = p->modules[a.module];
+        return entry_of(a.what).name + (module.empty() ? std::string() : " of " + module);
+    }
+};
+
+/// Says in one sentence why a step cannot run in chunks.
+std::string sentence(const stretto::chunk_explanation<op_id>& e, const op_names& names) {
+    using subject = stretto::chunk_explanation<op_id>::subject;
+    const std::string about = e.about == subject::vertex   ? names.name(e.vertex)
+                              : e.about == subject::region ? "what is to run in chunks"
+                                                           : "the step";
+    return "the step cannot run in chunks: " + about + " " + e.cause + "; " + e.hint;
+}
+
 stretto::chunk_search_options search_options(const schedule_options& within) {
     return {.memory_limit = within.memory_limit.limit({}),
             .step_peak = within.memory_limit.unit({}),
@@ -174,11 +195,15 @@ expected<stretto::scheduled_program<form>, std::string> form_writer::in_chunks(c
         models m = models_of(p, *step_, link_);
         const auto chunks = m.chunks();
         const auto rows = m.rows(step_->shape.batch);
-        const auto plan = stretto::plan_chunks(m.view(), m.ops(), chunks, std::span(std::as_const(found.found.regions)),
-                                               rows.dimensions, stretto::trial_chunk_options(found.found.slices));
-        if (!plan) return unexpected("the step cannot be cut so: " + plan.error().detail);
-        if (const auto verified = stretto::verify_chunks(*plan, m.view(), m.ops(), chunks); !verified)
-            return unexpected(std::string(stretto::hint(verified.error()[0].broken)));
+        const std::span regions(std::as_const(found.found.regions));
+        const auto plan = stretto::plan_chunks(m.view(), m.ops(), chunks, regions, rows.dimensions,
+                                               stretto::trial_chunk_options(found.found.slices));
+        const op_names names{&p};
+        const op_model ops = m.ops();
+        const stretto::chunk_explainer why(m.view(), ops, chunks, names, regions, std::span(rows.dimensions));
+        if (!plan) return unexpected(sentence(why.explain(plan.error()), names));
+        if (const auto verified = stretto::verify_chunks(*plan, m.view(), ops, chunks); !verified)
+            return unexpected(sentence(why.explain(verified.error()[0]), names));
         pricing_rewriter rewrites{{&p}, m.costs()};
         stretto::chunk_recording recording(m.view(), *plan);
         auto recorder = recording.rewriter(rewrites);

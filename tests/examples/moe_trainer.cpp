@@ -268,6 +268,20 @@ TEST_CASE("and so it has if rows are rounded to 16 bits before they travel") {
     CHECK(with.losses != train_in(build_step(shape, {2, 2}), {6}, 2, true).losses);
 }
 
+TEST_CASE("a step that cannot run in the requested chunks says why") {
+    const training_step s = build_step(small_shape(), {2, 2});
+    const form whole = *form_of(s.p, no_link);
+    const auto refused = [&](const std::string& modules, const std::vector<std::int64_t>& sizes) {
+        const auto plan = plan_step(s, whole, no_link, {false, {{modules, stretto::pass_direction::both, sizes}}},
+                                    stretto::memory_budget(stretto::unlimited_bytes));
+        return plan ? std::string() : plan.error();
+    };
+    const std::int64_t all = s.shape.batch;
+    CHECK(refused("", {all, 1}) == "the step cannot run in chunks: what is to run in chunks");
+    CHECK(refused("nowhere", {1, all - 1}) == "no part of the network is called nowhere");
+    CHECK(refused("", {1, all - 1}).empty());
+}
+
 TEST_CASE("buckets, communicators and order change no bit, in chunks and whole") {
     const training_step s = build_step(small_shape(), {2, 2});
     const trained whole = train_in(s, {6}, 3, true);
