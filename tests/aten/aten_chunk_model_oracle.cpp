@@ -462,12 +462,15 @@ void grouped_product(maker& m) {
                  : m.add(m.w.shared(m.random(element_type::f32, {3, k, j}, -4, 4)), {3, k, j}, element_type::f32);
     m.call_with("aten._grouped_mm.default", {a, b, m.add(std::move(ends), {3}, element_type::i32)});
 }
-void attention(maker& m) {
+void attention(maker& m, std::string_view name) {
     const std::int64_t b = m.extent(), h = 2, s = m.extent(), e = 2;
     std::vector<tensor_argument> all;
     for (int k = 0; k < 3; ++k) all.push_back(m.make(element_type::f32, {b, h, s, e}));
-    for (const tensor_argument& a : {tensor_argument{}, truth(true), real(0), truth(m.pick.below(2))}) all.push_back(a);
-    m.call_with("aten._scaled_dot_product_efficient_attention.default", all);
+    // The kernel for CPUs has its mask, which is left out here, behind the others.
+    if (name.find("for_cpu") == std::string_view::npos)
+        for (const tensor_argument& a : {tensor_argument{}, truth(true)}) all.push_back(a);
+    for (const tensor_argument& a : {real(0), truth(m.pick.below(2))}) all.push_back(a);
+    m.call_with(name, all);
 }
 void loss(maker& m) {
     const std::int64_t n = m.extent();
@@ -731,6 +734,7 @@ constexpr spec specs[] = {
     {"aten.cumsum.default", [](maker& m, std::string_view n) { along(m, n); }},
     {"aten._softmax.default", [](maker& m, std::string_view n) { along(m, n, {truth(false)}); }},
     {"aten._log_softmax.default", [](maker& m, std::string_view n) { along(m, n, {truth(false)}); }},
+    {"aten._safe_softmax.default", [](maker& m, std::string_view n) { along(m, n); }},
     {"aten._softmax_backward_data.default",
      [](maker& m, std::string_view n) {
          const extents s = m.shape(2);
@@ -904,7 +908,8 @@ constexpr spec specs[] = {
          const tensor_argument a = m.make(element_type::f32, s), b = m.make(element_type::f32, s);
          m.call_with(n, {a, b, integer(m.dim(2)), text("f32")});
      }},
-    {"aten._scaled_dot_product_efficient_attention.default", [](maker& m, std::string_view) { attention(m); }},
+    {"aten._scaled_dot_product_efficient_attention.default", attention},
+    {"aten._scaled_dot_product_flash_attention_for_cpu.default", attention},
     {"aten.nll_loss_forward.default", [](maker& m, std::string_view) { loss(m); }},
     {"aten.flip.default",
      [](maker& m, std::string_view n) {
@@ -1036,6 +1041,8 @@ TEST_CASE("what has a rule can be executed") {
     const std::string_view foreign[] = {"_c10d_functional.broadcast.default",
                                         "aten._scaled_dot_product_flash_attention.default",
                                         "aten._scaled_dot_product_flash_attention_backward.default",
+                                        "aten._scaled_dot_product_fused_attention_overrideable.default",
+                                        "aten._scaled_dot_product_fused_attention_overrideable_backward.default",
                                         "aten._batch_norm_with_update.default",
                                         "aten._batch_norm_with_update_functional.default",
                                         "aten._native_batch_norm_legit.default",

@@ -85,6 +85,9 @@ matrices attention_scores(operator_call& c, const tensor& q, const tensor& k, co
             }
     return s;
 }
+/// The position of arguments that have a name and no position.
+inline constexpr std::size_t only_named = 99;
+
 /// Returns whether the name of the operator contains the text.
 template <class = void>
 bool is_named(operator_call& c, std::string_view what) {
@@ -93,25 +96,28 @@ bool is_named(operator_call& c, std::string_view what) {
 /// Returns the factor of the scores: the argument if there is one, otherwise one over the square root of a query's
 /// width.
 template <class = void>
-double attention_scale(operator_call& c, std::size_t position, const tensor& q) {
-    return c.real(position, "scale", 1 / std::sqrt(static_cast<double>(q.shape().back())));
+double attention_scale(operator_call& c, const tensor& q) {
+    return c.real(only_named, "scale", 1 / std::sqrt(static_cast<double>(q.shape().back())));
 }
 
 /// Computes attention. The variants differ in the shape of the log-sum-exp and in what else they return:
 ///   efficient(q, k, v, bias, lse?, dropout, causal, *, scale)          the log-sum-exp is [.., rows]
 ///   cudnn(q, k, v, bias, lse?, dropout, causal, debug?, *, scale)      the log-sum-exp is [.., rows, 1]
+///   flash_for_cpu(q, k, v, dropout, causal, *, attn_mask, scale)       as efficient, in the type of the query if f64
 template <class = void>
 void attention(operator_call& c) {
-    const bool cudnn = is_named(c, "cudnn");
+    const bool cudnn = is_named(c, "cudnn"), cpu = is_named(c, "for_cpu");
     const tensor q = c.input(0, "query"), k = c.input(1, "key"), v = c.input(2, "value");
-    const bool biased = c.has(3, "attn_bias");
-    const tensor bias = biased ? c.input(3, "attn_bias") : tensor();
-    if (c.real(5, "dropout_p", 0) != 0) c.fail("has dropout, which is random");
-    const bool causal = c.truth(6, "is_causal", false);
+    const std::size_t bias_at = cpu ? only_named : 3, dropout_at = cpu ? 3 : 5;
+    const std::string_view bias_name = cpu ? "attn_mask" : "attn_bias";
+    const bool biased = c.has(bias_at, bias_name);
+    const tensor bias = biased ? c.input(bias_at, bias_name) : tensor();
+    if (c.real(dropout_at, "dropout_p", 0) != 0) c.fail("has dropout, which is random");
+    const bool causal = c.truth(dropout_at + 1, "is_causal", false);
     if (!c.failed() && !is_attention(q, k, v))
         c.fail("no attention of " + text_of(q) + ", " + text_of(k) + " and " + text_of(v));
     if (c.failed()) return;
-    matrices s = attention_scores(c, q, k, biased ? &bias : nullptr, causal, attention_scale(c, 99, q));
+    matrices s = attention_scores(c, q, k, biased ? &bias : nullptr, causal, attention_scale(c, q));
     std::vector<double> lse;
     for (std::size_t n = 0; n < s.batch; ++n)
         for (std::size_t i = 0; i < s.rows; ++i) {
@@ -119,7 +125,9 @@ void attention(operator_call& c) {
             double top = -std::numeric_limits<double>::infinity(), total = 0;
             for (std::size_t j = 0; j < s.columns; ++j) top = larger(top, s.at(n, i, j));
             for (std::size_t j = 0; j < s.columns; ++j) total += std::exp(s.at(n, i, j) - top);
-            lse.push_back(top + std::log(total));
+            // A query that may look at no key gets zeros on the CPU.
+            const bool sees_none = cpu && std::isinf(top) && top < 0;
+            lse.push_back(sees_none ? 0 : top + std::log(total));
             for (std::size_t j = 0; j < s.columns; ++j) s.at(n, i, j) = std::exp(s.at(n, i, j) - lse.back());
         }
     extents shape = q.shape(), rows = q.shape();
@@ -130,7 +138,9 @@ void attention(operator_call& c) {
     const tensor out = made_of<double>(q.element(), shape, (s * matrices(v)).x);
     c.give(out.rank() == 4 ? transposed(transposed(out, 1, 2).cloned(), 1, 2) : out);
     // The log-sum-exp is f32 for every type of the query, because the backward pass recomputes probabilities from it.
-    c.give(made_of<double>(element_type::f32, rows, lse));
+    const bool wide = cpu && q.element() == element_type::f64;
+    c.give(made_of<double>(wide ? element_type::f64 : element_type::f32, rows, lse));
+    if (cpu) return;
     c.give(tensor(element_type::i64, {}));  // the state of a generator, which nothing reads
     c.give(tensor(element_type::i64, {}));
     // Between the log-sum-exp and the seed, cudnn returns sequence lengths, which are None here, and two numbers, which
@@ -141,17 +151,20 @@ void attention(operator_call& c) {
 /// Returns the gradients of q, k and v. The variants have these arguments:
 ///   efficient_backward(g, q, k, v, bias, out, lse, seed, offset, dropout, mask[4], causal, *, scale)
 ///   cudnn_backward(g, q, k, v, out, lse, seed, offset, bias, cum_q, cum_k, max_q, max_k, dropout, causal, *, scale)
+///   flash_for_cpu_backward(g, q, k, v, out, lse, dropout, causal, *, attn_mask, scale)
 template <class = void>
 void attention_backward(operator_call& c) {
-    const bool cudnn = is_named(c, "cudnn");
-    const std::size_t bias_at = cudnn ? 8 : 4, out_at = cudnn ? 4 : 5;
+    const bool cudnn = is_named(c, "cudnn"), cpu = is_named(c, "for_cpu");
+    const std::size_t bias_at = cpu ? only_named : cudnn ? 8 : 4, out_at = cudnn || cpu ? 4 : 5;
+    const std::size_t dropout_at = cpu ? 6 : cudnn ? 13 : 9, causal_at = cpu ? 7 : cudnn ? 14 : 11;
+    const std::string_view bias_name = cpu ? "attn_mask" : "attn_bias";
     const tensor g = c.input(0, "grad_out"), q = c.input(1, "query"), k = c.input(2, "key"), v = c.input(3, "value");
     const tensor out = c.input(out_at, "out"), lse = c.input(out_at + 1, "logsumexp");
-    const bool biased = c.has(bias_at, "attn_bias");
-    const tensor bias = biased ? c.input(bias_at, "attn_bias") : tensor();
-    if (c.real(cudnn ? 13 : 9, "dropout_p", 0) != 0) c.fail("has dropout, which is random");
-    const bool causal = c.truth(cudnn ? 14 : 11, "is_causal", false);
-    if (!cudnn) {
+    const bool biased = c.has(bias_at, bias_name);
+    const tensor bias = biased ? c.input(bias_at, bias_name) : tensor();
+    if (c.real(dropout_at, "dropout_p", 0) != 0) c.fail("has dropout, which is random");
+    const bool causal = c.truth(causal_at, "is_causal", false);
+    if (!cudnn && !cpu) {
         const extents wanted = c.integers(10, "grad_input_mask");
         if (wanted.size() == 4 && wanted[3] != 0) c.fail("the gradient of a bias is not supported");
     }
@@ -160,7 +173,7 @@ void attention_backward(operator_call& c) {
     if (!c.failed() && (!is_attention(q, k, v) || g.shape() != shape || out.shape() != shape))
         c.fail("no gradient of attention of " + text_of(q) + ", " + text_of(k) + " and " + text_of(v));
     if (c.failed()) return;
-    const double scale = attention_scale(c, 99, q);
+    const double scale = attention_scale(c, q);
     matrices p = attention_scores(c, q, k, biased ? &bias : nullptr, causal, scale);
     const std::vector<double> l = lse.values<double>();
     if (l.size() != p.batch * p.rows) return c.fail("log-sum-exp " + text_of(lse) + " is that of something else");
@@ -263,8 +276,10 @@ template <class = void>
 inline constexpr operator_entry loss_operators[] = {
     {"aten._scaled_dot_product_efficient_attention", "default", attention<>},
     {"aten._scaled_dot_product_cudnn_attention", "default", attention<>},
+    {"aten._scaled_dot_product_flash_attention_for_cpu", "default", attention<>},
     {"aten._scaled_dot_product_efficient_attention_backward", "default", attention_backward<>},
     {"aten._scaled_dot_product_cudnn_attention_backward", "default", attention_backward<>},
+    {"aten._scaled_dot_product_flash_attention_for_cpu_backward", "default", attention_backward<>},
     {"aten.nll_loss_forward", "default", nll_loss<>},
     {"aten.nll_loss_backward", "default", nll_loss_backward<>},
 };

@@ -3,6 +3,7 @@
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_REDUCTIONS_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_REDUCTIONS_HPP
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -230,19 +231,22 @@ double largest_of(const std::vector<double>& row) {
     return top;
 }
 /// softmax(self, dim, dtype) and _softmax(self, dim, half_to_float) return the softmax of rows; the log_ variants
-/// return its logarithm. The largest element is subtracted first, so that no power overflows.
+/// return its logarithm. _safe_softmax(self, dim, dtype) makes zeros of rows without a finite element. The largest
+/// element is subtracted first, so that no power overflows.
 template <class = void>
 void softmax(operator_call& c) {
     const bool logarithmic = c.operation.find("log_softmax") != std::string_view::npos;
-    const bool typed = c.operation.ends_with(".int");  // softmax.int(self, dim, dtype) computes in that type
+    const bool safe = c.operation.starts_with("aten._safe");
+    const bool typed = safe || c.operation.ends_with(".int");  // with a dtype, in which they compute
     const tensor given = c.input(0, "self");
     const tensor self = typed ? given.converted(c.element(2, "dtype", given.element())) : given;
     const std::size_t dim = c.wrapped(c.integer(1, "dim"), self.rank());
     if (self.category() != element_class::real) c.fail("is only defined for floats");
     if (c.failed()) return;
     const element_type e = !typed && c.truth(2, "half_to_float", false) ? element_type::f32 : self.element();
-    along<double>(c, self, dim, e, [logarithmic](std::vector<double>& row) {
+    along<double>(c, self, dim, e, [logarithmic, safe](std::vector<double>& row) {
         const double top = largest_of(row);
+        if (safe && std::isinf(top) && top < 0) return std::fill(row.begin(), row.end(), 0.0);
         double total = 0;
         for (const double x : row) total += std::exp(x - top);
         const double shift = std::log(total);
@@ -289,6 +293,7 @@ inline constexpr operator_entry reduction_operators[] = {
     {"aten.logcumsumexp", "default", logcumsumexp<>},
     {"aten.softmax", "int", softmax<>},
     {"aten.log_softmax", "int", softmax<>},
+    {"aten._safe_softmax", "default", softmax<>},
     {"aten._softmax", "default", softmax<>},
     {"aten._log_softmax", "default", softmax<>},
     {"aten._softmax_backward_data", "default", softmax_backward<>},
