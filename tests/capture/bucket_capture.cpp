@@ -100,6 +100,32 @@ TEST_CASE("two gathers in a bucket whose pack does their casts, as the format sa
     CHECK_MESSAGE(other.legal(), complaints(other));
 }
 
+TEST_CASE("a collective that is named where its memory is written stays out of buckets: plans repeat that name") {
+    for (const bool by_start : {true, false}) {
+        support::reduction_step s;
+        const std::string first = s.start(s.input(), true);
+        support::draft_node arrived = support::wait("arrived", first, s.d[first].outputs);
+        arrived.op = "_c10d_functional.wait_tensor.default";
+        s.push(arrived);
+        std::vector<std::string> sums;
+        for (int k = 0; k < 2; ++k) sums.push_back(s.kernel("aten.neg.default", {s.reduced(s.input(), true)}));
+        const std::string written = s.add_in_place("arrived", sums[0]);
+        if (by_start) s.d[written].writes = {first};
+        s.output({written, sums[1]});
+        const capture step = s.d.build();
+        const made_buckets made = in_buckets(step, {}, true);
+        REQUIRE(made.plan.buckets.size() == 1);
+        CHECK(made.plan.buckets[0].members.size() == (by_start ? 2 : 3));
+        CHECK(made.step.find(first).has_value() == by_start);
+        const plan_report report = check_plan(step, made.step);
+        CHECK_MESSAGE(report.legal(), complaints(report));
+        const auto after = made.step.find(written);
+        REQUIRE(after);
+        REQUIRE(made.step.writes(*after).size() == 1);
+        CHECK(made.step.name(made.step.writes(*after)[0]) == (by_start ? first : "arrived"));
+    }
+}
+
 TEST_CASE("costs of a capture are a model; a collective without a table costs in proportion") {
     const capture step = support::sample_step().build();
     const auto checked = check_bucket_costs(capture_view{&step}, capture_op_model{&step}, capture_bucket_costs{&step});

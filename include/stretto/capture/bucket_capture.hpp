@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "stretto/analysis/classify_collectives.hpp"
 #include "stretto/analysis/infer_input_roles.hpp"
@@ -33,16 +34,21 @@ namespace stretto {
 
 /// Narrows a choice to what a capture allows: collectives that are called by the same operator, are whole, and send a
 /// whole value. The parts of a chunked collective were separated on purpose, and a bucket or a collective of a sum is
-/// already a merged one. A pack may absorb a cast that the format allows, unless it was chunked. The step and the
-/// choice must outlive this object. O(V log operators) to construct; each call takes O(log operators), plus what the
-/// choice takes. Precondition: the labels of the choice, times the number of operators, fit in 32 bits.
+/// already a merged one. A collective that another operation names as what it writes in place stays alone, because a
+/// plan has to repeat that name, and in a bucket the collective is gone. A pack may absorb a cast that the format
+/// allows, unless it was chunked. The step and the choice must outlive this object. O(V log operators + writes) to
+/// construct; each call takes O(log operators), plus what the choice takes. Precondition: the labels of the choice,
+/// times the number of operators, fit in 32 bits.
 template <class Choose>
 class capture_bucket_choice {
 public:
-    capture_bucket_choice(const capture& step, const Choose& choose) : step_(&step), choose_(&choose) {
+    capture_bucket_choice(const capture& step, const Choose& choose)
+        : step_(&step), choose_(&choose), named_by_writer_(step.size(), false) {
         std::map<std::string_view, std::uint32_t> known;
-        for (std::uint32_t v = 0; v < step.size(); ++v)
+        for (std::uint32_t v = 0; v < step.size(); ++v) {
             if (step.kind(v) == op_kind::start) known.try_emplace(step.op(v), static_cast<std::uint32_t>(known.size()));
+            for (std::uint32_t x : step.writes(v)) named_by_writer_[x] = true;
+        }
         operators_ = std::move(known);
     }
 
@@ -50,6 +56,7 @@ public:
         bucket_choice choice = (*choose_)(v);
         for (std::string_view key : {"chunk", "members"})
             if (step_->field(v, key)) choice.label = bucket_choice::apart;
+        if (named_by_writer_[v] != 0) choice.label = bucket_choice::apart;
         if (choice.label == bucket_choice::apart) return choice;
         choice.label =
             choice.label * static_cast<std::uint32_t>(operators_.size()) + operators_.find(step_->op(v))->second;
@@ -79,6 +86,7 @@ private:
 
     const capture* step_;
     const Choose* choose_;
+    std::vector<char> named_by_writer_;
     std::map<std::string_view, std::uint32_t> operators_;
 };
 
