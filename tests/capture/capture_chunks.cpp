@@ -13,7 +13,9 @@
 #include "stretto/capture/capture_module_model.hpp"
 #include "stretto/capture/capture_part_costs.hpp"
 #include "stretto/capture/capture_tokens.hpp"
+#include "stretto/capture/check_plan.hpp"
 #include "stretto/capture/chunk_capture.hpp"
+#include "stretto/transform/module_regions.hpp"
 #include "stretto/tune/search_chunks.hpp"
 #include "stretto/tune/try_chunks.hpp"
 #include "support/chunk_step.hpp"
@@ -43,6 +45,27 @@ TEST_CASE("what is searched on a captured step is what is written of it") {
     const auto written = make_task_graph(capture_view{&made->step}, capture_op_model{&made->step});
     REQUIRE(written);
     CHECK(list_schedule(*written, {unlimited_bytes})->makespan() == best->makespan);
+}
+
+TEST_CASE("the steps of torchtitan's own model run in chunks: all of their attention, experts and exchanges") {
+    const char* graphs = std::getenv("STRETTO_EXAMPLE_GRAPHS");
+    REQUIRE_MESSAGE(graphs != nullptr, "ctest says where examples/graphs is");
+    for (const char* name : {"/titan_qwen3_full.json.gz", "/titan_qwen3_selective.json.gz"}) {
+        CAPTURE(name);
+        const auto step = support::read_capture(std::string(graphs) + name);
+        REQUIRE(step);
+        const auto tensors = support::read_tensors(*step);
+        REQUIRE(tensors);
+        const auto tokens = token_symbols(*step, *tensors)[0];
+        CHECK(tokens.value == 8);
+        const auto regions =
+            regions_in_chunks(modules_of(*step), std::vector<module_chunks>{{"", pass_direction::both, {3, 5}}});
+        REQUIRE(regions);
+        const auto made = support::chunk_step(*step, *tensors, *regions, tokens.dimensions);
+        REQUIRE_MESSAGE(made, (made ? std::string() : made.error().message()));
+        CHECK(made->kept_whole.empty());
+        CHECK(check_plan(*step, made->step).legal());
+    }
 }
 
 TEST_CASE("no rule of the ATen dialect names an operand that a captured operation does not have") {
