@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -29,25 +30,34 @@ stretto::bytes parse_size(const std::string& text) {
     return !parsed || text.ends_with('x') ? stretto::bytes{} : parsed->limit({});
 }
 
-/// Returns the modules that match the patterns, each once and in program order. The error names a pattern that matches
-/// none.
-expected<std::vector<stretto::module_bucket>, std::string> modules_named(const stretto::capture_modules& modules,
-                                                                         const std::vector<std::string>& patterns) {
+/// Returns the buckets that patterns ask for, in program order: one for each module that a pattern alone matches, and
+/// one for all modules that patterns in one list match with the same wildcards. Modules that are named twice alone are
+/// in one bucket. The error names a pattern that matches none.
+expected<std::vector<stretto::module_bucket>, std::string> modules_named(
+    const stretto::capture_modules& modules, const std::vector<std::vector<std::string>>& wanted) {
     std::vector<stretto::module_bucket> all;
-    std::set<std::string_view> known;
-    for (const std::string& pattern : patterns) {
-        bool any = false;
-        for (const std::string& path : modules.paths()) {
-            const std::string_view module = stretto::matched_module(path, pattern);
-            any = any || !module.empty();
-            if (!module.empty() && known.insert(module).second) all.push_back({stretto::exact_pattern(module)});
+    std::set<std::string_view> alone;
+    for (const std::vector<std::string>& patterns : wanted) {
+        std::map<std::string, std::size_t> bucket_of;  // by what the wildcards stand for
+        std::set<std::string_view> known;
+        for (const std::string& pattern : patterns) {
+            bool any = false;
+            for (const std::string& path : modules.paths()) {
+                const std::string_view module = stretto::matched_module(path, pattern);
+                any = any || !module.empty();
+                if (module.empty() || !known.insert(module).second) continue;
+                if (patterns.size() == 1 && !alone.insert(module).second) continue;
+                const auto [at, fresh] = bucket_of.try_emplace(stretto::matched_wildcards(path, pattern), all.size());
+                if (fresh) all.emplace_back();
+                all[at->second].push_back(stretto::exact_pattern(module));
+            }
+            if (!any)
+                return unexpected(
+                    "--bucket " + stretto::printable(pattern) +
+                    ": no operation of the step is in such a module; modules are named as the step does, such as " +
+                    stretto::printable(modules.paths().size() > 1 ? stretto::exact_pattern(modules.paths()[1])
+                                                                  : "none at all"));
         }
-        if (!any)
-            return unexpected(
-                "--bucket " + stretto::printable(pattern) +
-                ": no operation of the step is in such a module; modules are named as the step does, such as " +
-                stretto::printable(modules.paths().size() > 1 ? stretto::exact_pattern(modules.paths()[1])
-                                                              : "none at all"));
     }
     return all;
 }
@@ -69,14 +79,26 @@ expected<bucketing, std::string> parse_buckets(const std::string& text) {
         return unexpected(named + (equals == std::string::npos
                                        ? "is no size of buckets; write auto, none, 25MiB, or MODULE=25MiB"
                                        : "has no size of buckets behind the =; write 25MiB or unlimited"));
+    const auto part_of = [&](std::size_t from, std::size_t within, char separator) {
+        return std::min(stretto::find_unescaped(text, separator, from), within);
+    };
     for (std::size_t i = 0; equals != std::string::npos && i <= equals;) {
-        const std::size_t end = std::min(stretto::find_unescaped(text, ',', i), equals);
-        b.modules.push_back(text.substr(i, end - i));
-        if (!stretto::is_module_pattern(b.modules.back()))
-            return unexpected(named +
-                              "names no module; write layers.3 or layers.* before the =, and \\ before any of , = : "
-                              "\\ or a blank in a name");
-        i = end + 1;
+        const std::size_t end = part_of(i, equals, ',');
+        std::vector<std::string>& patterns = b.modules.emplace_back();
+        while (i <= end) {
+            const std::size_t next = part_of(i, end, '+');
+            patterns.push_back(text.substr(i, next - i));
+            i = next + 1;
+            if (!stretto::is_module_pattern(patterns.back()))
+                return unexpected(named +
+                                  "names no module; write layers.3 or layers.* before the =, and \\ before any of "
+                                  ", = : + \\ or a blank in a name");
+            if (stretto::wildcards_in(patterns.back()) != stretto::wildcards_in(patterns[0]))
+                return unexpected(named + stretto::printable(patterns[0]) + " and " +
+                                  stretto::printable(patterns.back()) +
+                                  " have a different number of * or ranges, so it is not clear which modules share a "
+                                  "bucket; write layers.*.attention+layers.*.ffn");
+        }
     }
     return b;
 }

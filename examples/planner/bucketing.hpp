@@ -17,15 +17,17 @@ namespace planner {
 
 /// Which collectives are to be merged. By default, the buckets with which the step is fastest are chosen.
 struct bucketing {
-    bool wanted = true;                     ///< false: no buckets
-    bool choose = true;                     ///< choose those that are best within the memory limit
-    stretto::bytes most = {};               ///< otherwise: the most bytes of one bucket
-    std::vector<std::string> modules = {};  ///< otherwise, unless empty: only in these modules, each by itself
+    bool wanted = true;        ///< false: no buckets
+    bool choose = true;        ///< choose those that are best within the memory limit
+    stretto::bytes most = {};  ///< otherwise: the most bytes of one bucket
+    /// Otherwise, unless empty: only in these modules. Each module by itself, but modules named by patterns in one list
+    /// travel together if the wildcards of the patterns stand for the same.
+    std::vector<std::vector<std::string>> modules = {};
     stretto::payload_order order = stretto::payload_order::registration;
 };
 
-/// Parses a setting such as "auto", "none", "25MiB", "layers.*,output=64MiB" or "layers.*=unlimited". The error says
-/// what is wrong.
+/// Parses a setting such as "auto", "none", "25MiB", "layers.*,norm+output=64MiB" or "layers.*=unlimited". The error
+/// says what is wrong.
 stretto::expected<bucketing, std::string> parse_buckets(const std::string& text);
 
 /// A bucket of the plan, as reports show it.

@@ -162,7 +162,7 @@ std::vector<std::string> any_arguments(const json_tree& step, bool thorough, con
                 add("--bucket", module + "=" + size);
                 break;
             case 3:
-                add("--bucket", module + "," + any_bucket_module(step, d) + "=" + size);
+                add("--bucket", module + any_of({",", ",", "+"}, d) + any_bucket_module(step, d) + "=" + size);
                 break;
             default:
                 add("--bucket", "auto");

@@ -2,12 +2,16 @@
 // docs/algorithms/buckets.md are those that this prints.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <map>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "capture/tiny_step.hpp"
 #include "stretto/capture/bucket_capture.hpp"
@@ -45,6 +49,20 @@ capture_bucket_plan plan_of(const capture& step, const capture_tensors& tensors,
     auto plan = plan_capture_buckets(step, tensors, choose, options);
     REQUIRE(plan);
     return *std::move(plan);
+}
+
+/// A captured step of the reference, if it is there.
+std::optional<capture> reference_step(const std::string& file) {
+    const std::string path = support::captured_step("STRETTO_REFERENCE_GRAPHS", ("/" + file).c_str());
+    if (path.empty()) return std::nullopt;
+    auto step = support::read_capture(path);
+    REQUIRE_MESSAGE(step, (step ? std::string() : step.error().message()));
+    return *std::move(step);
+}
+
+std::vector<std::string> sorted(std::vector<std::string> all) {
+    std::ranges::sort(all);
+    return all;
 }
 
 }  // namespace
@@ -112,5 +130,59 @@ TEST_CASE("autoparallel's pull request 412: 291 gathers become 98 at 200 MiB, an
         CHECK(report.legal());
         CHECK(report.before.collectives == 291);
         CHECK(report.after.collectives == static_cast<std::size_t>(left));
+    }
+}
+
+TEST_CASE("one bucket for each block has the members that torchtitan packs in its blocks") {
+    for (const auto& [name, layers] : {std::pair{"titan_16b", 27}, std::pair{"titan_moe", 6}}) {
+        const auto step = reference_step(std::string(name) + ".json.gz");
+        const auto theirs = reference_step(std::string(name) + ".torchtitan.json.gz");
+        if (!step || !theirs) return;
+        CAPTURE(std::string(name));
+        // Their packs read parameters, and gradients, whose chunks they have put together under a longer name. The
+        // payload is found by its members in alphabetical order.
+        const std::string materialized = "_chunk0_chunk_materialized";
+        std::map<std::vector<std::string>, std::vector<std::string>> due;
+        for (std::uint32_t v = 0; v < theirs->size(); ++v) {
+            if (!theirs->op(v).starts_with("bucketing._pre_bucket_")) continue;
+            std::vector<std::string> read;
+            for (std::uint32_t x : theirs->inputs(v)) {
+                read.emplace_back(theirs->name(x));
+                if (read.back().ends_with(materialized)) read.back().resize(read.back().size() - materialized.size());
+            }
+            if (read.size() > 1) due[sorted(read)] = read;
+        }
+        CHECK(due.size() == static_cast<std::size_t>(4 * layers - 1));
+
+        const auto tensors = capture_tensors::read(*step);
+        REQUIRE(tensors);
+        std::vector<module_bucket> blocks = {{"tok_embeddings"}, {"norm", "lm_head"}};
+        for (int k = 0; k < layers; ++k) blocks.push_back({"layers." + std::to_string(k)});
+        const traffic_tags<capture_view> tags = traffic_of(*step);
+        const capture_modules modules = modules_of(*step);
+        const auto choose = buckets_by_module<capture_view>::make(modules, tags, blocks);
+        REQUIRE(choose);
+        const auto plan = plan_capture_buckets(*step, *tensors, *choose);
+        REQUIRE(plan);
+        for (const capture_bucket& b : plan->buckets) {
+            const bool gathers = step->collective(b.members[0]) == collective_kind::all_gather;
+            const auto module = [&](std::size_t k) { return modules.paths()[modules.path_number(b.members[k])]; };
+            // Reductions of a loss in chunks are added up behind, so torchtitan leaves them alone. Here they travel
+            // with that of the last norm, and may be reduced once before.
+            if (!gathers && (module(0) == "lm_head" || module(0) == "norm")) continue;
+            std::vector<std::string> read;
+            bool one_module = true;
+            for (std::size_t k = 0; k < b.members.size(); ++k) {  // torchtitan leaves casts of gradients where they are
+                read.emplace_back(step->name(gathers ? b.parts[k] : step->inputs(b.members[k])[0]));
+                one_module = one_module && module(k) == module(0);
+            }
+            CAPTURE(read[0]);
+            const auto same = due.find(sorted(read));
+            REQUIRE(same != due.end());
+            // Parameters of one module lie in its payload as the graph launches them; here as they are registered.
+            CHECK((one_module || same->second == read));
+            due.erase(same);
+        }
+        CHECK(due.empty());
     }
 }

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -70,13 +71,44 @@ TEST_CASE("the pattern of one module is its name, with escapes only where it nee
     CHECK(exact_pattern("a..b.") == "a..b.");
     CHECK(exact_pattern("layers.*") == R"(layers.\*)");
     CHECK(exact_pattern("0-1.x") == R"(0\-1.x)");
-    CHECK(exact_pattern("a:b=c,d e\\") == R"(a\:b\=c\,d\ e\\)");
+    CHECK(exact_pattern("a:b=c,d e+\\") == R"(a\:b\=c\,d\ e\+\\)");
     CHECK(exact_pattern("a\tb\x7f") == R"(a\x09b\x7f)");
 }
 
 TEST_CASE("what may stand in the text of settings is a pattern") {
     for (const char* good : {"*", "layers.0-26.moe", "a..b", R"(a\,b)", "b\xc3\xbcro"}) CHECK(is_module_pattern(good));
-    for (const char* bad : {"", "a,b", "a=b", "a:b", "a b", "a\nb"}) CHECK_FALSE(is_module_pattern(bad));
+    for (const char* bad : {"", "a,b", "a=b", "a:b", "a+b", "a b", "a\nb"}) CHECK_FALSE(is_module_pattern(bad));
+}
+
+TEST_CASE("what the wildcards of a pattern stand for") {
+    CHECK(matched_wildcards("layers.5.moe.w.x", "layers.*.moe.*") == "5.w");
+    CHECK(matched_wildcards("layers.5.moe", "layers.0-9") == "5");
+    CHECK(matched_wildcards("layers.5", "layers.*") == "5");
+    CHECK(matched_wildcards("layers.5.moe", "layers.5") == "");
+    CHECK(matched_wildcards("layers.*", R"(layers.\*)") == "");
+    CHECK(wildcards_in("layers.*.moe.0-3") == 2);
+    CHECK(wildcards_in("*") == 1);
+    CHECK(wildcards_in(R"(layers.\*.0\-3.x*)") == 0);
+}
+
+TEST_CASE("a pattern with what its wildcards stand for in their places names the module that it matches") {
+    stretto_check("any module, some of whose components are wildcards", 2000, [] {
+        std::string module, pattern, path, stands;
+        for (const int kind : *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 3))) {
+            const std::string own = std::to_string(*rc::gen::inRange(0, 30));
+            for (std::string* text : {&module, &pattern})
+                if (!text->empty()) *text += '.';
+            module += own;
+            pattern += kind == 0 ? own : kind == 1 ? "*" : "0-29";
+            if (kind != 0) stands += (stands.empty() ? "" : ".") + own;
+        }
+        RC_PRE(!module.empty());
+        path = module + (*rc::gen::arbitrary<bool>() ? ".w" : "");
+        RC_ASSERT(matched_module(path, pattern) == module);
+        RC_ASSERT(matched_wildcards(path, pattern) == stands);
+        const auto dots = static_cast<std::size_t>(std::ranges::count(stands, '.'));
+        RC_ASSERT(wildcards_in(pattern) == (stands.empty() ? 0 : dots + 1));
+    });
 }
 
 TEST_CASE("a letter that is part of an escape is not found") {

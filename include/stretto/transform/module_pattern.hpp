@@ -5,7 +5,7 @@
 // `0-26`, which matches a number from 0 to 26 without leading zeros (both ends have up to nine digits); or a literal
 // text. In a literal text, `\` makes the next character literal: `\*` matches a module called *, and `0\-26` one called
 // 0-26. `\xHH` is the character with that code. Characters with a meaning in the texts that contain patterns (`,` `=`
-// `:` and blanks) are also escaped with `\`.
+// `:` `+` and blanks) are also escaped with `\`.
 #ifndef STRETTO_TRANSFORM_MODULE_PATTERN_HPP
 #define STRETTO_TRANSFORM_MODULE_PATTERN_HPP
 
@@ -49,6 +49,11 @@ struct number_range {
         return r.first < 0 || r.last < 0 ? number_range() : r;
     }
 };
+
+/// Returns whether a component of a pattern may match several components of paths.
+[[nodiscard]] constexpr bool is_wildcard(std::string_view component) noexcept {
+    return component == "*" || number_range::of(component).first >= 0;
+}
 
 /// Returns the value of a hexadecimal digit; -1 if c is not one.
 [[nodiscard]] constexpr int hex_digit(char c) noexcept {
@@ -99,7 +104,8 @@ struct number_range {
 
 /// Returns whether a character of a module name must always be escaped in a pattern, in any context.
 [[nodiscard]] constexpr bool needs_escape(char c) noexcept {
-    return c == '\\' || c == ',' || c == '=' || c == ':' || c == '\x7f' || static_cast<unsigned char>(c) <= ' ';
+    return c == '\\' || c == ',' || c == '=' || c == ':' || c == '+' || c == '\x7f' ||
+           static_cast<unsigned char>(c) <= ' ';
 }
 
 }  // namespace detail
@@ -119,6 +125,37 @@ struct number_range {
         i = end + 1;
         j = pattern_end + 1;
     }
+}
+
+/// Returns how many components of a pattern are `*` or a range. O(length).
+[[nodiscard]] constexpr std::size_t wildcards_in(std::string_view pattern) noexcept {
+    std::size_t found = 0;
+    for (std::size_t i = 0; i <= pattern.size();) {
+        const std::size_t end = std::min(pattern.find('.', i), pattern.size());
+        found += detail::is_wildcard(pattern.substr(i, end - i));
+        i = end + 1;
+    }
+    return found;
+}
+
+/// Returns the components of a path for which a pattern has `*` or a range, joined by dots: "5.w" for the path
+/// "layers.5.moe.w" and the pattern "layers.*.moe.*". Modules that several patterns name correspond to each other if
+/// these are equal. Precondition: the path matches the pattern. O(length).
+template <class = void>
+[[nodiscard]] std::string matched_wildcards(std::string_view path, std::string_view pattern) {
+    std::string found;
+    for (std::size_t i = 0, j = 0; j <= pattern.size();) {
+        const std::size_t end = std::min(path.find('.', i), path.size());
+        const std::size_t pattern_end = std::min(pattern.find('.', j), pattern.size());
+        const std::string_view component = pattern.substr(j, pattern_end - j);
+        if (detail::is_wildcard(component)) {
+            if (!found.empty()) found += '.';
+            found += path.substr(i, end - i);
+        }
+        i = end < path.size() ? end + 1 : end;
+        j = pattern_end + 1;
+    }
+    return found;
 }
 
 /// Returns whether a text is a pattern that may occur in the text of settings: it is not empty, every escape is valid,
