@@ -329,9 +329,10 @@ TEST_CASE("Inductor P12: the cost of a bucket is estimated anew, and is no sum")
     CHECK(plan->buckets[0].merged == nanoseconds{1000 + 64});
 }
 
-TEST_CASE("Inductor O, autoparallel A1 to A3: groups; decided differently: each has its buckets, none is primary") {
+TEST_CASE(
+    "Inductor O, autoparallel A1 to A3: the primary group; decided differently: each group may have its buckets") {
     // autoparallel merges on the group with the most gathers of parameters alone, because collectives of other groups
-    // end its buckets. Here they do not, so that nothing needs to be chosen, in a tie either.
+    // end its buckets. Here they do not, so that a group need not be chosen; it can be.
     struct roles {
         std::uint32_t parameters;
         input_role role(std::uint32_t x) const {
@@ -352,6 +353,18 @@ TEST_CASE("Inductor O, autoparallel A1 to A3: groups; decided differently: each 
         const auto plan = plan_buckets(reduction_view{&p}, reduction_model{&p}, choose);
         REQUIRE(plan);
         CHECK(*plan == *plan_buckets(reduction_view{&p}, reduction_model{&p}, choose));
+        const reduction_model ops{&p};
+        const auto primary = primary_group_of(reduction_view{&p}, ops, tags);
+        CHECK(primary.has_value() == (on_dp > 0));  // A2
+        if (primary) {
+            CHECK(primary->group == 0);  // A1, and A3: the first in a tie
+            CHECK(primary->gathers == on_dp);
+            CHECK(p.nodes[primary->first].group == 0);  // whose size is that of the group
+            const auto only = plan_buckets(reduction_view{&p}, ops, buckets_on_group{choose, &ops, primary->group});
+            REQUIRE(only);
+            REQUIRE(only->buckets.size() == 1);
+            CHECK(only->buckets[0].members.size() == on_dp);
+        }
         std::vector<std::size_t> all;
         for (const auto& b : plan->buckets) all.push_back(b.members.size());
         return all;

@@ -100,6 +100,34 @@ TEST_CASE("by module and direction, and errors with names") {
     CHECK(twice.error().other == "layers.*.ffn");
 }
 
+TEST_CASE("a limit of what a bucket sends, for each collective") {
+    reduction_program p;
+    std::vector<std::uint32_t> seen;
+    for (std::uint32_t k = 0; k < 12; ++k) seen.push_back(p.reduced(p.input(), {.kind = gather, .group = k % 2}));
+    p.output(seen);
+    const reduction_model ops{&p};
+    const auto any = [](std::uint32_t) { return bucket_choice{.label = 0}; };
+    // Each sends 32 bytes: at most four at once on one group, and three on the other.
+    const auto most = [&](std::uint32_t s) { return bytes{p.nodes[s].group == 0 ? 128 : 127}; };
+    const auto plan = plan_buckets(reduction_view{&p}, ops, buckets_up_to{any, most});
+    REQUIRE(plan);
+    std::vector<std::size_t> sizes[2];
+    for (const auto& b : plan->buckets) sizes[p.nodes[b.members[0]].group].push_back(b.members.size());
+    CHECK(sizes[0] == std::vector<std::size_t>{4, 2});
+    CHECK(sizes[1] == std::vector<std::size_t>{3, 3});
+    // The least limit of its members holds for a bucket, and what is kept apart stays apart.
+    const auto mixed = [&](std::uint32_t s) { return bytes{s == p.nodes[seen[4]].operands[0] ? 64 : 1000}; };
+    const auto few = [&](std::uint32_t s) {
+        return p.nodes[s].group == 0 ? bucket_choice{.label = 0} : bucket_choice{};
+    };
+    const auto least = plan_buckets(reduction_view{&p}, ops, buckets_up_to{few, mixed}, {.most_open = 1});
+    REQUIRE(least);
+    REQUIRE(least->buckets.size() == 3);
+    CHECK(least->buckets[0].waits == std::vector{seen[0], seen[2]});
+    CHECK(least->buckets[1].waits == std::vector{seen[4], seen[6]});
+    CHECK(least->buckets[2].waits == std::vector{seen[8], seen[10]});
+}
+
 TEST_CASE("as the documentation shows it") {
     reduction_program p;
     const std::uint32_t w = p.input(), u = p.input();

@@ -29,28 +29,41 @@ enum class payload_order : std::uint8_t {
 };
 
 /// How to treat a start: the label of the class with whose members it may be merged, its place in registration order,
-/// and whether the kernel that produces its operand is a cast, which a pack kernel can perform.
+/// whether the kernel that produces its operand is a cast, which a pack kernel can perform, and how much a bucket that
+/// contains it may send.
 struct bucket_choice {
     static constexpr std::uint32_t apart = UINT32_MAX;  ///< the label of a start that must not be merged
 
     std::uint32_t label = apart;
     std::uint32_t place = no_place;
     bool cast = false;
+    bytes most_payload = unlimited_bytes;  ///< a limit beside those of bucket_options, which are the same for all
+};
+
+/// The order in which plan_buckets considers the collectives of a class.
+enum class sweep_order : std::uint8_t {
+    starts,  ///< that of their starts in the program
+    waits,   ///< that of their waits in the program
 };
 
 /// Limits of one bucket. Limits are inclusive. A member counts as the larger of the bytes that it sends and the bytes
 /// that it receives.
 struct bucket_options {
     bytes most_bytes = unlimited_bytes;
+    std::vector<bytes> first_most_bytes = {};  ///< these hold instead for the first buckets of a class, one for each,
+                                               ///< in the order in which they are begun
     std::size_t most_members = SIZE_MAX;
-    std::size_t most_span = SIZE_MAX;      ///< from the first start to the last start, in positions of the program
-    nanoseconds most_early = {INT64_MAX};  ///< kernel time over that distance, which bounds how far a member moves
+    std::size_t most_span = SIZE_MAX;      ///< from the first start to the last start, in positions of the program; in
+                                           ///< a sweep by waits, from the start of the member that was first
+    nanoseconds most_early = {INT64_MAX};  ///< kernel time between the first start and the last, which bounds how far a
+                                           ///< member moves
     nanoseconds longest = {INT64_MAX};  ///< duration on the channel; a long bucket may be exposed, because not enough
                                         ///< compute is left to hide it
     std::size_t most_open = 32;         ///< buckets of one kind that may grow at the same time
     bool mixed_elements = true;         ///< gathers with different element types may be merged, as bytes
     bucket_mode mode = bucket_mode::pack;
     payload_order order = payload_order::registration;
+    sweep_order by = sweep_order::starts;
 };
 
 /// One collective that replaces several. `members`, `parts`, `waits` and `results` correspond entry by entry.

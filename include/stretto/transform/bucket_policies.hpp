@@ -2,8 +2,11 @@
 #ifndef STRETTO_TRANSFORM_BUCKET_POLICIES_HPP
 #define STRETTO_TRANSFORM_BUCKET_POLICIES_HPP
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,6 +16,9 @@
 #include "stretto/core/concepts.hpp"
 #include "stretto/core/expected.hpp"
 #include "stretto/core/module_model.hpp"
+#include "stretto/core/op_model.hpp"
+#include "stretto/core/process_group.hpp"
+#include "stretto/core/units.hpp"
 #include "stretto/transform/bucket_plan.hpp"
 #include "stretto/transform/module_pattern.hpp"
 #include "stretto/transform/step_modules.hpp"
@@ -38,6 +44,73 @@ struct buckets_by_traffic {
                 .place = tag.place};
     }
 };
+
+/// Narrows a choice: a bucket with the start v sends at most `most(v) -> bytes`, such as the payload at which its
+/// channel is saturated.
+template <class Choose, class Most>
+struct buckets_up_to {
+    Choose choose;
+    Most most;
+
+    /// The choice for a start v, for plan_buckets. O(1) besides both.
+    template <handle V>
+    [[nodiscard]] bucket_choice operator()(V v) const {
+        bucket_choice choice = choose(v);
+        if (choice.label != bucket_choice::apart) choice.most_payload = std::min(choice.most_payload, most(v));
+        return choice;
+    }
+};
+template <class Choose, class Most>
+buckets_up_to(Choose, Most) -> buckets_up_to<Choose, Most>;
+
+/// The group on which most parameters are gathered, or the one whose gather comes first of those with as many. `first`
+/// is the first gather of parameters on any group.
+template <graph_view G>
+struct primary_group {
+    group_id group = 0;
+    std::size_t gathers = 0;
+    vertex_t<G> first{};
+};
+
+/// Returns the primary group of a step, or nothing if it gathers no parameters. autoparallel's pull request 481 merges
+/// only on that group, and takes the size of a group from the first gather. O(V log groups).
+template <vertex_list_graph G, op_model<G> M>
+[[nodiscard]] std::optional<primary_group<G>> primary_group_of(G g, const M& model, const traffic_tags<G>& tags) {
+    struct seen {
+        std::size_t gathers = 0, since = 0;
+    };
+    std::map<group_id, seen> groups;
+    std::optional<primary_group<G>> best;
+    for (const vertex_t<G>& v : g.vertices()) {
+        if (model.kind(v) != op_kind::start || tags[v].what != traffic_kind::parameter) continue;
+        const group_id group = group_of<G>(model, v);
+        const auto at = groups.try_emplace(group, seen{0, groups.size()}).first;
+        ++at->second.gathers;
+        if (!best) best = primary_group<G>{group, 0, v};
+    }
+    for (const auto& [group, s] : groups)
+        if (s.gathers > best->gathers || (s.gathers == best->gathers && s.since < groups.at(best->group).since)) {
+            best->group = group;
+            best->gathers = s.gathers;
+        }
+    return best;
+}
+
+/// Narrows a choice to the collectives of one group. Refers to the model.
+template <class Choose, class M>
+struct buckets_on_group {
+    Choose choose;
+    const M* model;
+    group_id group;
+
+    /// The choice for a start v, for plan_buckets. O(1) besides that of `choose`.
+    template <handle V>
+    [[nodiscard]] bucket_choice operator()(V v) const {
+        return model->group(v) == group ? choose(v) : bucket_choice{};
+    }
+};
+template <class Choose, class M>
+buckets_on_group(Choose, const M*, group_id) -> buckets_on_group<Choose, M>;
 
 /// Modules whose collectives are merged. They are named as for chunk regions: "layers.3", or with `*` as a component.
 using module_bucket = std::vector<std::string>;

@@ -3,6 +3,7 @@
 #ifndef STRETTO_TRANSFORM_PLAN_BUCKETS_HPP
 #define STRETTO_TRANSFORM_PLAN_BUCKETS_HPP
 
+#include <algorithm>
 #include <concepts>
 #include <span>
 #include <vector>
@@ -20,7 +21,9 @@ namespace detail {
 
 /// Returns whether a limit that must be positive is zero or negative.
 [[nodiscard]] constexpr bool leaves_no_room(const bucket_options& o) noexcept {
-    return o.most_bytes.count <= 0 || o.most_members == 0 || o.longest.count <= 0 || o.most_open == 0;
+    const auto none = [](bytes most) { return most.count <= 0; };
+    return none(o.most_bytes) || std::any_of(o.first_most_bytes.begin(), o.first_most_bytes.end(), none) ||
+           o.most_members == 0 || o.longest.count <= 0 || o.most_open == 0;
 }
 
 }  // namespace detail
@@ -30,11 +33,12 @@ namespace detail {
 /// all-gathers, reduce-scatters or all-reduces that send one value and return one value in memory of its own, which is
 /// not read before their only wait.
 ///
-/// The sweep makes one pass per key, in program order. A collective joins the first open bucket that may contain it and
-/// has room. A bucket without room for it is closed, unless a dependence keeps the collective out of that bucket
-/// anyway; such a bucket stays open. The chains A to B and C to D therefore give the buckets {A, C} and {B, D}. With
-/// most_open = 1, this is the greedy algorithm of autoparallel's pull request 412 (whose limit counts the same bytes);
-/// with most_span as well, it is that of pull request 481.
+/// The sweep makes one pass per key, in the order of starts in the program, or of waits. A collective joins the first
+/// open bucket that may contain it and has room. A bucket without room for it is closed, unless the collective depends
+/// on that bucket anyway; such a bucket stays open. The chains A to B and C to D therefore give the buckets {A, C} and
+/// {B, D}. With most_open = 1, this is the greedy algorithm of autoparallel's pull request 412 (whose limit counts the
+/// same bytes); by waits, with most_span and first_most_bytes, it is that of pull request 481, which merges on the
+/// primary group (primary_group_of). Those do not check whether their buckets wait for each other.
 ///
 /// Legality is exact. A set of collectives may be merged if and only if contracting their starts, and contracting their
 /// waits, creates no cycle. In-place writes, waits and all other dependences of `g` count. The `order` of the plan is

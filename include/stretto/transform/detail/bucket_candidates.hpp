@@ -31,12 +31,13 @@ struct bucket_key {
 };
 
 /// A collective that may be merged: the positions of its start, of its wait, and of the cast that its pack would
-/// perform (UINT32_MAX if there is none). `place` is its place in registration order.
+/// perform (UINT32_MAX if there is none). `place` is its place in registration order, and `most_payload` limits what
+/// its bucket sends.
 struct bucket_candidate {
     std::uint32_t start = 0, wait = 0, cast = UINT32_MAX;
     std::uint32_t place = 0;
     bucket_key key;
-    bytes payload, received;
+    bytes payload, received, most_payload = unlimited_bytes;
 };
 
 /// Why a start can be in no bucket, whatever the other members are. `other` is the position of the vertex that prevents
@@ -112,9 +113,10 @@ template <class Facts>
 
 /// A bucket that may still grow, and what its limits concern.
 struct bucket_in_growth {
-    std::vector<bucket_candidate> members;
-    bytes weight, payload;
-    std::uint32_t first = UINT32_MAX, last = 0;  ///< positions of its first and last start
+    std::vector<bucket_candidate> members = {};
+    bytes weight = {}, payload = {};
+    bytes most_weight = unlimited_bytes, most_payload = unlimited_bytes;  ///< its own limits
+    std::uint32_t first = UINT32_MAX, last = 0;                           ///< positions of its first and last start
 
     void add(const bucket_candidate& c) {
         members.push_back(c);
@@ -124,6 +126,7 @@ struct bucket_in_growth {
     void count(const bucket_candidate& c) noexcept {
         weight += detail::weight(c);
         payload += c.payload;
+        most_payload = std::min(most_payload, c.most_payload);
         first = std::min(first, c.start);
         last = std::max(last, c.start);
     }

@@ -69,8 +69,9 @@ public:
             if (const auto no = candidate(p, choice, c)) refuse(no->why, p, no->other);
             else all.push_back(c);
         }
-        std::sort(all.begin(), all.end(), [](const bucket_candidate& a, const bucket_candidate& b) {
-            return a.key != b.key ? a.key < b.key : a.start < b.start;
+        std::sort(all.begin(), all.end(), [this](const bucket_candidate& a, const bucket_candidate& b) {
+            if (a.key != b.key) return a.key < b.key;
+            return options_.by == sweep_order::waits ? a.wait < b.wait : a.start < b.start;
         });
         std::vector<std::span<const bucket_candidate>> alike;
         for (std::size_t first = 0, last = 0; first < all.size(); first = last) {
@@ -98,7 +99,7 @@ private:
     [[nodiscard]] std::optional<refused_bucket<V>> merge_all(std::span<const std::vector<V>> sets, Choose& choose) {
         std::vector<char> claimed(f_.size(), false);
         for (const std::vector<V>& set : sets) {
-            bucket_in_growth b;
+            bucket_in_growth b{.most_weight = options_.most_bytes};
             const reachability_mark apart = reach_.mark();  // no members of this set are merged
             for (const V& v : set) {
                 const std::uint32_t p = f_.position_of(v);
@@ -156,28 +157,35 @@ private:
         if (k.no) return k.no;
         c = k.as;
         c.place = choice.place;
+        c.most_payload = choice.most_payload;
         c.key.label = choice.label;
         if (!choice.cast) c.cast = none;
         return std::nullopt;
     }
 
+    /// The limit of the bytes of a bucket before which `begun` ones of its class were begun.
+    [[nodiscard]] bytes most_weight(std::size_t begun) const {
+        return begun < options_.first_most_bytes.size() ? options_.first_most_bytes[begun] : options_.most_bytes;
+    }
     /// Whether b is within the limits, if `first` is its first member and `members` is their number.
     [[nodiscard]] bool within(const bucket_in_growth& b, const bucket_candidate& first, std::size_t members) const {
-        return b.weight <= options_.most_bytes && members <= options_.most_members &&
-               b.last - b.first <= options_.most_span &&
+        const std::uint32_t from = options_.by == sweep_order::waits ? first.start : b.first;
+        return b.weight <= b.most_weight && b.payload <= b.most_payload && members <= options_.most_members &&
+               b.last - from <= options_.most_span &&
                kernels_[b.last] - kernels_[b.first] <= options_.most_early.count &&
                (options_.longest.count == INT64_MAX ||
                 costs_.of_merged(f_.vertex[first.start], b.payload) <= options_.longest);
     }
     /// Whether b would be within the limits with c.
     [[nodiscard]] bool has_room(const bucket_in_growth& b, const bucket_candidate& c) const {
-        bucket_in_growth with{{}, b.weight, b.payload, b.first, b.last};
+        bucket_in_growth with{{}, b.weight, b.payload, b.most_weight, b.most_payload, b.first, b.last};
         with.count(c);
         return within(with, b.members[0], b.members.size() + 1);
     }
-    /// Whether one of b and c depends on the other. Otherwise a merge may still be illegal, which `joins` finds out.
-    [[nodiscard]] bool depend(const bucket_in_growth& b, const bucket_candidate& c) {
-        return reach_.reaches(b.members[0].wait, c.start) || reach_.reaches(c.wait, b.members[0].start);
+    /// Whether the start c depends on the starts of b, whether or not it waits for them. Otherwise a merge may still be
+    /// illegal, which `joins` finds out.
+    [[nodiscard]] bool depends(const bucket_in_growth& b, const bucket_candidate& c) {
+        return reach_.reaches(b.members[0].start, c.start);
     }
     /// Merges a and c, and all that they are merged with, in reach_, if that is legal. Returns whether it was.
     [[nodiscard]] bool merges(const bucket_candidate& a, const bucket_candidate& c) {
@@ -198,7 +206,7 @@ private:
 
     /// The candidates of one key as one bucket, without its list of members; nothing if that exceeds a limit.
     [[nodiscard]] std::optional<bucket_in_growth> one_bucket(std::span<const bucket_candidate> all) const {
-        bucket_in_growth b;
+        bucket_in_growth b{.most_weight = most_weight(0)};
         for (const bucket_candidate& c : all) b.count(c);
         return within(b, all[0], all.size()) ? std::optional(std::move(b)) : std::nullopt;
     }
@@ -239,13 +247,14 @@ private:
     void grow(std::span<const bucket_candidate> all) {
         if (grow_together(all)) return;
         std::vector<bucket_in_growth> open, closed;
+        std::size_t begun = 0;
         for (const bucket_candidate& c : all) {
             bool placed = false;
             for (std::size_t k = 0; k < open.size() && !placed; ++k) {
                 if (has_room(open[k], c)) {
                     placed = joins(open[k], c);
                     if (placed) open[k].add(c);
-                } else if (!depend(open[k], c)) {
+                } else if (!depends(open[k], c)) {
                     closed.push_back(std::move(open[k]));
                     open.erase(open.begin() + static_cast<std::ptrdiff_t>(k--));
                 }
@@ -255,7 +264,8 @@ private:
                 refuse(bucket_obstacle::crowded, c.start, open.back().members[0].start);
                 continue;
             }
-            open.emplace_back().add(c);
+            open.push_back({.most_weight = most_weight(begun++)});
+            open.back().add(c);
         }
         for (auto* list : {&closed, &open})
             for (bucket_in_growth& b : *list) {
