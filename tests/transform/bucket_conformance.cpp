@@ -1,5 +1,5 @@
-// What systems that bucket collectives promise, one test for a scenario of theirs. docs/algorithms/buckets.md says
-// where the other scenarios of their tests are.
+// What systems that bucket collectives promise, one test for a scenario of theirs. docs/bucket-scenarios.md lists all
+// of their scenarios.
 #include <doctest/doctest.h>
 
 #include <algorithm>
