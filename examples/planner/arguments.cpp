@@ -245,10 +245,11 @@ std::variant<arguments, nothing_to_do> parse_arguments(int argc, const char* con
     app.add_option("--bucket", buckets,
                    "Gathers of parameters travel together, and so do reductions of results, where that makes the step "
                    "faster within the memory limit (auto); up to so many bytes of each at a time (SIZE, such as "
-                   "25MiB); only those of a module, each module by itself (layers.*=64MiB, or =unlimited), or several "
+                   "25MiB), or as many as its channel needs to move them at a share of its best rate (90%); only those "
+                   "of a module, each module by itself (layers.*=64MiB, or =unlimited), or several "
                    "together (norm+lm_head=unlimited; with *, those for which it is the same); or each alone (none)")
         ->capture_default_str()
-        ->type_name("auto|none|SIZE|MODULE+...,...=SIZE");
+        ->type_name("auto|none|SIZE|SHARE%|MODULE+...,...=SIZE");
     app.add_option("--payload-order", payload,
                    "Where members of a bucket lie in it: as parameters are registered, which gives the sums of an "
                    "eager run to the last bit (registration), or as the program launches them (execution)")

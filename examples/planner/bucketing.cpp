@@ -1,10 +1,12 @@
 #include "bucketing.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
 #include <map>
 #include <set>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "arguments.hpp"
@@ -14,6 +16,7 @@
 #include "stretto/capture/capture_view.hpp"
 #include "stretto/capture/diagnostic.hpp"
 #include "stretto/capture/group_names.hpp"
+#include "stretto/capture/saturating_payloads.hpp"
 #include "stretto/schedule/chrome_trace.hpp"
 #include "stretto/transform/bucket_policies.hpp"
 #include "stretto/transform/module_pattern.hpp"
@@ -28,6 +31,17 @@ using stretto::unexpected;
 stretto::bytes parse_size(const std::string& text) {
     const auto parsed = parse_memory_limit(text);
     return !parsed || text.ends_with('x') ? stretto::bytes{} : parsed->limit({});
+}
+
+/// Returns the share of a text such as "90%", or 0 if it is none that is positive and less than the whole.
+double parse_share(std::string_view text) {
+    if (!text.ends_with('%')) return 0;
+    text.remove_suffix(1);
+    double percent = 0;
+    const auto [rest, error] =
+        std::from_chars(text.data(), text.data() + text.size(), percent, std::chars_format::fixed);
+    const bool whole = error == std::errc{} && rest == text.data() + text.size();
+    return whole && percent > 0 && percent < 100 ? percent / 100 : 0;
 }
 
 /// Returns the buckets that patterns ask for, in program order: one for each module that a pattern alone matches, and
@@ -73,12 +87,14 @@ expected<bucketing, std::string> parse_buckets(const std::string& text) {
     }
     b.choose = false;
     const std::size_t equals = stretto::find_unescaped(text, '=');
-    b.most = parse_size(equals == std::string::npos ? text : text.substr(equals + 1));
+    const std::string size = equals == std::string::npos ? text : text.substr(equals + 1);
+    b.saturation = parse_share(size);
+    b.most = b.saturation > 0 ? stretto::unlimited_bytes : parse_size(size);
     const std::string named = "--bucket " + text + ": ";
     if (b.most.count <= 0)
         return unexpected(named + (equals == std::string::npos
-                                       ? "is no size of buckets; write auto, none, 25MiB, or MODULE=25MiB"
-                                       : "has no size of buckets behind the =; write 25MiB or unlimited"));
+                                       ? "is no size of buckets; write auto, none, 25MiB, 90%, or MODULE=25MiB"
+                                       : "has no size of buckets behind the =; write 25MiB, 90% or unlimited"));
     const auto part_of = [&](std::size_t from, std::size_t within, char separator) {
         return std::min(stretto::find_unescaped(text, separator, from), within);
     };
@@ -121,11 +137,16 @@ expected<std::optional<bucketed_step>, std::string> in_buckets(const stretto::ca
     } else {
         options.limits.most_bytes = wanted.most;
         const stretto::capture_modules modules = stretto::modules_of(step);
-        const auto take = [&](const auto& choose) -> std::string {
-            auto made = stretto::plan_capture_buckets(step, *tensors, choose, options.limits);
-            if (!made) return made.error().message();
-            plan = *std::move(made);
+        const auto made = [&](const auto& choose) -> std::string {
+            auto found = stretto::plan_capture_buckets(step, *tensors, choose, options.limits);
+            if (!found) return found.error().message();
+            plan = *std::move(found);
             return {};
+        };
+        const auto take = [&](const auto& choose) -> std::string {
+            if (wanted.saturation <= 0) return made(choose);
+            const auto most = stretto::saturating_payloads::make(step, choose, wanted.saturation);
+            return most ? made(stretto::buckets_up_to{choose, *most}) : most.error().message();
         };
         std::string fault;
         if (wanted.modules.empty()) {

@@ -20,14 +20,16 @@ struct bucketing {
     bool wanted = true;        ///< false: no buckets
     bool choose = true;        ///< choose those that are best within the memory limit
     stretto::bytes most = {};  ///< otherwise: the most bytes of one bucket
+    /// If positive, the limit is instead the payload at which its channel moves data at this share of its best rate.
+    double saturation = 0;
     /// Otherwise, unless empty: only in these modules. Each module by itself, but modules named by patterns in one list
     /// travel together if the wildcards of the patterns stand for the same.
     std::vector<std::vector<std::string>> modules = {};
     stretto::payload_order order = stretto::payload_order::registration;
 };
 
-/// Parses a setting such as "auto", "none", "25MiB", "layers.*,norm+output=64MiB" or "layers.*=unlimited". The error
-/// says what is wrong.
+/// Parses a setting such as "auto", "none", "25MiB", "90%", "layers.*,norm+output=64MiB" or "layers.*=unlimited". The
+/// error says what is wrong.
 stretto::expected<bucketing, std::string> parse_buckets(const std::string& text);
 
 /// A bucket of the plan, as reports show it.

@@ -486,6 +486,7 @@ set(STRETTO_CAPTURE_HEADERS
     include/stretto/capture/replace_file.hpp
     include/stretto/capture/retimed_capture.hpp
     include/stretto/capture/run_reader.hpp
+    include/stretto/capture/saturating_payloads.hpp
     include/stretto/capture/split_capture.hpp
 )
 

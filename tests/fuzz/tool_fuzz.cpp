@@ -149,7 +149,7 @@ std::vector<std::string> any_arguments(const json_tree& step, bool thorough, con
     else add("--memory-limit", any_of({"unlimited", "1.00x", "1.10x", "2x", "1000x", "100GB", "3TB"}, d));
     if (d.one_in(3)) add("--reduce-once", any_of({"never", "auto"}, d));
     if (d.one_in(3)) {
-        const std::string size = any_of({"25MiB", "1KiB", "1", "64GB", "unlimited"}, d);
+        const std::string size = any_of({"25MiB", "1KiB", "1", "64GB", "90%", "1%", "unlimited"}, d);
         const std::string module = any_bucket_module(step, d);
         switch (d.below(6)) {
             case 0:

@@ -16,6 +16,7 @@
 #include "capture/tiny_step.hpp"
 #include "stretto/capture/bucket_capture.hpp"
 #include "stretto/capture/check_plan.hpp"
+#include "stretto/capture/saturating_payloads.hpp"
 #include "support/read_step.hpp"
 
 using namespace stretto;
@@ -184,5 +185,56 @@ TEST_CASE("one bucket for each block has the members that torchtitan packs in it
             due.erase(same);
         }
         CHECK(due.empty());
+    }
+}
+
+TEST_CASE("buckets up to the payload that saturates each channel, and within the span of pull request 481") {
+    struct counts {
+        const char* file;
+        std::size_t before, at_90_percent, at_50_percent, spanned, on_primary;
+    };
+    constexpr counts all[] = {
+        {"llama3_8b_fw_64_1d", 291, 41, 195, 98, 291},
+        {"llama3_8b_fw_64_2d", 421, 171, 325, 140, 291},
+        {"llama3_8b_bw_64_1d", 581, 299, 484, 228, 290},
+        {"llama3_8b_bw_64_2d", 424, 170, 328, 147, 146},
+        {"dsv3_fw_64", 455, 124, 214, 167, 299},
+        {"dsv3_bw_64", 805, 260, 538, 239, 298},
+        {"titan_moe", 198, 52, 125, 59, 68},
+        {"titan_16b", 891, 758, 839, 325, 299},
+        {"titan_16b_ac", 1265, 1051, 1213, 412, 595},
+    };
+    for (const counts& due : all) {
+        const auto step = reference_step(std::string(due.file) + ".json.gz");
+        if (!step) return;
+        CAPTURE(due.file);
+        const auto tensors = capture_tensors::read(*step);
+        REQUIRE(tensors);
+        const traffic_tags<capture_view> tags = traffic_of(*step);
+        const buckets_by_traffic<capture_view> choose{&tags};
+        const auto left = [&](const auto& policy, const bucket_options& options) {
+            const auto plan = plan_capture_buckets(*step, *tensors, policy, options);
+            REQUIRE(plan);
+            const auto made = bucketed(*step, *tensors, *plan);
+            REQUIRE(made);
+            const plan_report report = check_plan(*step, *made);
+            CHECK(report.legal());
+            return report.after.collectives;
+        };
+        std::size_t before = 0;
+        for (std::uint32_t v = 0; v < step->size(); ++v) before += step->kind(v) == op_kind::start;
+        CHECK(before == due.before);
+        for (const auto& [share, after] : {std::pair{0.9, due.at_90_percent}, std::pair{0.5, due.at_50_percent}}) {
+            const auto most = saturating_payloads::make(*step, choose, share);
+            REQUIRE(most);
+            CHECK(left(buckets_up_to{choose, *most}, {}) == after);
+        }
+        const capture_op_model ops{&*step};
+        const auto primary = primary_group_of(capture_view{&*step}, ops, tags);
+        REQUIRE(primary);
+        CHECK(primary->gathers == due.on_primary);
+        const bucket_options options{
+            .most_bytes = mebibytes(200), .most_span = 1500, .most_open = 1, .by = sweep_order::waits};
+        CHECK(left(buckets_on_group{choose, &ops, primary->group}, options) == due.spanned);
     }
 }
