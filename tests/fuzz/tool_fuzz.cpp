@@ -103,6 +103,12 @@ std::string any_bucket_module(const json_tree& step, dice& d) {
     return module.empty() ? "layers.*" : module;
 }
 
+/// Two modules as --bucket names them: each by itself, or together if they have as many wildcards.
+std::string several_bucket_modules(const std::string& one, const std::string& other, dice& d) {
+    const bool alike = stretto::wildcards_in(one) == stretto::wildcards_in(other);
+    return one + (alike && d.one_in(2) ? "+" : ",") + other;
+}
+
 /// One of some texts.
 template <std::size_t N>
 std::string any_of(const char* const (&all)[N], dice& d) {
@@ -162,7 +168,7 @@ std::vector<std::string> any_arguments(const json_tree& step, bool thorough, con
                 add("--bucket", module + "=" + size);
                 break;
             case 3:
-                add("--bucket", module + any_of({",", ",", "+"}, d) + any_bucket_module(step, d) + "=" + size);
+                add("--bucket", several_bucket_modules(module, any_bucket_module(step, d), d) + "=" + size);
                 break;
             default:
                 add("--bucket", "auto");
