@@ -3,12 +3,14 @@
 
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "aten/tensor_program.hpp"
 #include "stretto/aten/interpreter.hpp"
+#include "stretto/core/element_type.hpp"
 #include "support/prop.hpp"
 
 using namespace stretto::aten;
@@ -327,4 +329,29 @@ TEST_CASE("sums of integers do not depend on how they are cut") {
         const std::vector<double> last = result("aten.select.int", {running}, "%0 1 -1").values<double>();
         RC_ASSERT(last == result("aten.sum.dim_IntList", {x}, "%0 [1]").values<double>());
     });
+}
+
+TEST_CASE("a sum converts a narrower summand as a conversion before it does") {
+    using e = element_type;
+    const e all[] = {e::f16, e::bf16, e::f32, e::f64, e::i8, e::u8, e::i16, e::i32, e::i64, e::boolean};
+    const char* const names[] = {"f16", "bf16", "f32", "f64", "i8", "u8", "i16", "i32", "i64", "bool"};
+    std::size_t pairs = 0;
+    for (const e from : all)
+        for (std::size_t to = 0; to < std::size(all); ++to) {
+            if (!stretto::widens(from, all[to])) continue;
+            ++pairs;
+            stretto_check("sums of two types", 50, [&](const std::vector<std::uint8_t>& bytes) {
+                dice d(bytes);
+                const std::vector<std::int64_t> shape = {d.below(3), d.below(3)};
+                const tensor wide = tensor::of(all[to], shape, d.numbers(shape[0] * shape[1]));
+                const tensor narrow = tensor::of(from, shape, d.numbers(shape[0] * shape[1]));
+                const std::string type = std::string("%0 ") + names[to];
+                const tensor converted = result("prims.convert_element_type.default", {narrow}, type);
+                const tensor due = result("aten.add.Tensor", {wide, converted});
+                const tensor sum = result("aten.add.Tensor", {wide, narrow});
+                RC_ASSERT(sum.element() == all[to]);
+                RC_ASSERT(identical(sum, due));
+            });
+        }
+    CHECK(pairs == 5 + 6);
 }

@@ -51,6 +51,16 @@ enum class element_type : std::uint8_t {
     return 0;
 }
 
+/// Whether `to` is a wider type of the same class as `from`: both are floating-point types or both are signed integers,
+/// and every number of type `from` has the same value in type `to`.
+[[nodiscard]] constexpr bool widens(element_type from, element_type to) noexcept {
+    constexpr auto is_float = [](element_type e) { return e <= element_type::f64; };
+    constexpr auto is_signed = [](element_type e) {
+        return e == element_type::i8 || e == element_type::i16 || e == element_type::i32 || e == element_type::i64;
+    };
+    return ((is_float(from) && is_float(to)) || (is_signed(from) && is_signed(to))) && size_of(from) < size_of(to);
+}
+
 }  // namespace stretto
 
 #endif
