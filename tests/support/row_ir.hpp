@@ -33,7 +33,7 @@ struct row_op {
         part,    ///< rows [first, last)
         concat,  ///< rows of all operands
         output,
-        widen,  ///< x in a wider type, any state: sums are formed behind it
+        widen,  ///< x in a wider type, any state: sums are formed behind it, and widen by themselves
         empty,  ///< rows that hold garbage
         write   ///< x, into rows [first, last) of which y is copied in place
     };
@@ -119,6 +119,7 @@ struct row_chunk_model {
     std::size_t components_of(row_op*) const { return 1; }
     std::size_t rank(row_op* x, std::size_t) const { return x->rows == 1 ? 0 : 1; }
     std::int64_t extent(row_op* x, std::size_t, std::size_t) const { return static_cast<std::int64_t>(x->rows); }
+    bool sum_widens(row_op* v) const { return v->what == row_op::does::widen; }
 
     stretto::chunk_verdict combine_rule(row_op* v, std::int64_t tokens, std::span<const stretto::chunk_state> in,
                                         std::span<stretto::chunk_state> out) const {

@@ -36,7 +36,8 @@ struct lying_model : support::row_chunk_model {
         answers_by_chance,
         extent_of_part,
         rank_of_row,
-        two_components
+        two_components,
+        scales_are_widened
     };
     lie wrong = none;
     int* asked = nullptr;
@@ -47,6 +48,9 @@ struct lying_model : support::row_chunk_model {
     }
     std::int64_t extent(row_op* x, std::size_t c, std::size_t d) const {
         return row_chunk_model::extent(x, c, d) / (wrong == extent_of_part && x->what == does::order ? 2 : 1);
+    }
+    bool sum_widens(row_op* v) const {
+        return row_chunk_model::sum_widens(v) || (wrong == scales_are_widened && v->what == does::scale);
     }
     chunk_verdict combine_rule(row_op* v, std::int64_t tokens, std::span<const chunk_state> in,
                                std::span<chunk_state> out) const {
@@ -126,6 +130,7 @@ TEST_CASE("each untruth is found, at the operation that it is about") {
     CHECK(verdict(lying_model::extent_of_part) == "shape 7");
     CHECK(verdict(lying_model::rank_of_row) == "shape 8");
     CHECK(verdict(lying_model::two_components) == "shape 8");
+    CHECK(verdict(lying_model::scales_are_widened) == "widening 2");
 }
 
 TEST_CASE("what is wrong when operands are cut alike is found without luck") {

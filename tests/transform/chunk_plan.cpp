@@ -39,6 +39,15 @@ TEST_CASE("an operation runs once a chunk, or once") {
     CHECK(n.concats + n.sums + n.empties + n.slice_writes == 0);
 }
 
+TEST_CASE("where a sum widens, only the first chunk runs the conversion") {
+    plan p;
+    p.regions = {{6, {3, 2, 1}}};
+    p.operations = {{.vertex = 7, .sum_widens = true}, {.vertex = 8}};
+    CHECK(p.operations[0].parts(3) == 3);
+    CHECK(p.operations[0].clones(3) == 1);
+    CHECK(p.counts().clones == 1 + 3);
+}
+
 TEST_CASE("slices need memory once and a write for each part") {
     plan p;
     p.regions = {{6, {4, 2}}, {6, {3, 2, 1}}};

@@ -62,7 +62,7 @@ bool same(const P& a, const P& b) {
         const auto &o = a.operations[k], &p = b.operations[k];
         equal = o.vertex == p.vertex && o.region == p.region && o.once == p.once &&
                 o.first_operand == p.first_operand && o.first_result == p.first_result &&
-                o.last_result == p.last_result && o.chained == p.chained;
+                o.last_result == p.last_result && o.chained == p.chained && o.sum_widens == p.sum_widens;
     }
     for (std::size_t k = 0; equal && k < a.splits.size(); ++k)
         equal = a.splits[k].value == b.splits[k].value && a.splits[k].region == b.splits[k].region &&
@@ -114,6 +114,18 @@ TEST_CASE("a plan as text, and back") {
     REQUIRE(plan->refused.size() == 1);
     CHECK(plan->refused[0].vertex == 6);
     CHECK(write_chunk_plan(*plan, vertex_name, value_name) == example);
+}
+
+TEST_CASE("what a sum widens as text, and back") {
+    const std::string text =
+        "stretto-chunk-plan 1\nregion 2 1 1\n"
+        "operation \"v1\" 0 sum-widens reads addend makes addend\n"
+        "join \"x1\" 0 sum readers \"v4\"\nend\n";
+    const auto plan = read(text);
+    REQUIRE(plan);
+    CHECK(plan->operations[0].sum_widens);
+    CHECK(plan->counts().clones == 1);
+    CHECK(write_chunk_plan(*plan, vertex_name, value_name) == text);
 }
 
 TEST_CASE("regions that no token reaches as text, and back") {

@@ -400,6 +400,92 @@ TEST_CASE("parts are converted before they are summed") {
     CHECK(support::run(p, 3) == before);
 }
 
+TEST_CASE("a sum converts all parts but the first, where it would do so by itself") {
+    row_program p;
+    row_op* x = p.append(does::input, {}, 6);
+    row_op* t = p.append(does::total, {x}, 1);
+    row_op* w = p.append(does::widen, {t}, 1);
+    const auto planned = [&](std::vector<row_op*> chunked) {
+        const auto made = plan(p, {{std::move(chunked), {3, 2, 1}}}, {{x, 0}}, {.skip_refused = true});
+        REQUIRE(made);
+        const auto verified =
+            verify_chunks(*made, support::row_view{&p}, support::row_model{}, support::row_chunk_model{});
+        REQUIRE(verified);
+        CHECK(verified->counts == made->counts());
+        return *made;
+    };
+    SUBCASE("only the first chunk runs the conversion") {
+        p.append(does::output, {w}, 1);
+        const auto before = support::run(p, 3);
+        const auto made = planned({t, w});
+        REQUIRE(made.operations.size() == 2);
+        CHECK_FALSE(made.operations[0].sum_widens);
+        CHECK(made.operations[1].sum_widens);
+        CHECK(made.counts().clones == 3 + 1);
+        apply(made, p);
+        CHECK(support::run(p, 3) == before);
+        CHECK(std::ranges::count(p.ops, does::widen, &row_op::what) == 1);
+        std::vector<does> summands;
+        for (const row_op& o : p.ops)
+            if (o.what == does::add) summands.push_back(o.reads[0]->what), summands.push_back(o.reads[1]->what);
+        CHECK(summands == std::vector{does::widen, does::total, does::add, does::total});
+    }
+    SUBCASE("unless the parts are written later") {
+        row_op* i = p.append(does::increment, {w, t}, 1);
+        p.append(does::output, {w, i}, 1);
+        const auto before = support::run(p, 3);
+        const auto made = planned({t, w, i});
+        for (const auto& o : made.operations) CHECK_FALSE(o.sum_widens);
+        apply(made, p);
+        CHECK(support::run(p, 3) == before);
+    }
+    SUBCASE("unless nothing reads the sum") {
+        p.append(does::output, {x}, 1);
+        for (const auto& o : planned({t, w}).operations) CHECK_FALSE(o.sum_widens);
+    }
+    SUBCASE("unless a chunk reads its part, too: of two conversions, only the second is left to the sum") {
+        row_op* again = p.append(does::widen, {w}, 1);
+        p.append(does::output, {again, w}, 1);
+        const auto before = support::run(p, 3);
+        const auto made = planned({t, w, again});
+        CHECK_FALSE(made.operations[1].sum_widens);
+        CHECK(made.operations[2].sum_widens);
+        apply(made, p);
+        CHECK(support::run(p, 3) == before);
+    }
+    SUBCASE("rows are no sum") {
+        row_op* rows = p.append(does::widen, {x}, 6);
+        p.append(does::output, {w, rows}, 1);
+        const auto made = planned({t, w, rows});
+        CHECK(made.operations[1].sum_widens);
+        CHECK_FALSE(made.operations[2].sum_widens);
+    }
+    SUBCASE("unless the model does not say so") {
+        struct silent {
+            support::row_chunk_model all;
+            std::size_t components_of(row_op* v) const { return all.components_of(v); }
+            std::size_t rank(row_op* v, std::size_t c) const { return all.rank(v, c); }
+            std::int64_t extent(row_op* v, std::size_t c, std::size_t d) const { return all.extent(v, c, d); }
+            chunk_verdict combine_rule(row_op* v, std::int64_t rows, std::span<const chunk_state> in,
+                                       std::span<chunk_state> out) const {
+                return all.combine_rule(v, rows, in, out);
+            }
+        };
+        p.append(does::output, {w}, 1);
+        const regions of = {{{t, w}, {3, 3}}};
+        const tokens from = {{x, 0}};
+        const auto made = plan_chunks(support::row_view{&p}, support::row_model{}, silent{},
+                                      std::span<const chunk_region<row_op*>>(of),
+                                      std::span<const token_dimension<row_op*>>(from), {});
+        REQUIRE(made);
+        CHECK_FALSE(made->operations[1].sum_widens);
+        const auto wrong = verify_chunks(planned({t, w}), support::row_view{&p}, support::row_model{}, silent{});
+        REQUIRE(!wrong);
+        CHECK(wrong.error()[0].broken == chunk_rule::widening_misplaced);
+        CHECK(wrong.error()[0].vertex == w);
+    }
+}
+
 TEST_CASE("what reads sums only runs once, on the sums, even if it cannot run on parts") {
     row_program p;
     row_op* x = p.append(does::input, {}, 4);
@@ -737,7 +823,7 @@ TEST_CASE("what has a dependence that is no value stays whole, at both ends of i
 }
 
 TEST_CASE("random programs compute the same in chunks") {
-    std::size_t planned = 0, chunked = 0, strictly = 0, slices = 0;
+    std::size_t planned = 0, chunked = 0, strictly = 0, slices = 0, widened = 0;
     stretto_check("skipping what is refused", 10000, [&] {
         const auto steps = *rc::gen::container<std::vector<std::array<std::uint8_t, 3>>>(
             rc::gen::arbitrary<std::array<std::uint8_t, 3>>());
@@ -802,6 +888,7 @@ TEST_CASE("random programs compute the same in chunks") {
         }
         choose_slices(*of, [](const auto& join) { return join.value->number % 2 == 1; });
         slices += of->counts().empties;
+        widened += std::ranges::count(of->operations, true, &chunked_operation<row_op*>::sum_widens) > 0;
         apply(*of, p);
         RC_ASSERT(support::run(p, 11) == before);
     });
@@ -809,4 +896,5 @@ TEST_CASE("random programs compute the same in chunks") {
     CHECK(4 * chunked > planned);
     CHECK(10 * strictly > planned);
     CHECK(10 * slices > planned);
+    CHECK(100 * widened > planned);
 }

@@ -101,6 +101,11 @@ struct applied_case {
                            [&](const auto& p) { return p.is_chain() && p.vertex == origin.vertex; });
     }
     [[nodiscard]] bool is(const row_op* o, row_origin::kind what) const { return from.at(o).what == what; }
+    /// A sum that converts its second summand.
+    [[nodiscard]] bool widens(const row_op* o) const {
+        return is(o, row_origin::kind::join) && o->what == does::add && is(o->reads[1], row_origin::kind::clone) &&
+               from.at(o->reads[1]).vertex != from.at(o).value;
+    }
     std::list<row_op>::iterator at(const row_op* v) {
         return std::find_if(after.p.ops.begin(), after.p.ops.end(), [&](const row_op& o) { return &o == v; });
     }
@@ -380,6 +385,38 @@ const damage damages[] = {
          for (row_op* u : last->readers)
              if (c.from[u].vertex != c.from[last].vertex)
                  std::replace(u->reads.begin(), u->reads.end(), last, last->reads[0]);
+         return true;
+     }},
+    {"a sum that widens the part of the first chunk again",
+     {applied_rule::reads_other_value},
+     [](applied_case& c, std::size_t pick) {
+         row_op* sum = c.choose(pick, [&](row_op* o) { return c.widens(o); });
+         if (sum == nullptr) return false;
+         const row_op* unconverted = c.from[sum->reads[1]].vertex;
+         sum->reads[1] = c.choose(0, [&](row_op* o) {
+             return c.is(o, from_kind::clone) && c.from[o].vertex == unconverted && c.from[o].chunk == 0;
+         });
+         return true;
+     }},
+    {"a sum that begins with a part that is not converted",
+     {applied_rule::reads_other_value},
+     [](applied_case& c, std::size_t pick) {
+         row_op* sum = c.choose(pick, [&](row_op* o) { return c.widens(o) && o->reads[0]->what == does::widen; });
+         if (sum == nullptr) return false;
+         sum->reads[0] = sum->reads[0]->reads[0];
+         return true;
+     }},
+    {"a reader of the only part that is converted",
+     {applied_rule::reads_part},
+     [](applied_case& c, std::size_t pick) {
+         row_op* sum = c.choose(pick, [&](row_op* o) {
+             return c.widens(o) && o->reads[0]->what == does::widen &&
+                    std::any_of(o->readers.begin(), o->readers.end(),
+                                [&](row_op* u) { return c.is(u, from_kind::kept); });
+         });
+         if (sum == nullptr) return false;
+         for (row_op* u : sum->readers)
+             if (c.is(u, from_kind::kept)) std::replace(u->reads.begin(), u->reads.end(), sum, sum->reads[0]);
          return true;
      }},
     {"a clone that reads all rows",

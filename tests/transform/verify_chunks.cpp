@@ -633,6 +633,27 @@ row_op* stranger() {
 }
 
 const damage damages[] = {
+    {"a sum that widens what has no part of its own in each chunk, or is read there",
+     {chunk_rule::widening_misplaced},
+     [](row_plan& plan, row_case&, std::size_t pick) {
+         const std::size_t k = choose(plan.operations.size(), pick, [&](std::size_t n) {
+             const auto& o = plan.operations[n];
+             return o.vertex->what != does::widen || o.vertex->reads.size() != 1 || !has_join(plan, o.vertex) ||
+                    !is_chunked(plan, o.vertex->reads[0], o.region);
+         });
+         if (k == plan.operations.size()) return false;
+         return plan.operations[k].sum_widens = true;
+     }},
+    {"a conversion that is summed late",
+     {chunk_rule::widening_misplaced},
+     [](row_plan& plan, row_case&, std::size_t pick) {
+         const std::size_t k =
+             choose(plan.operations.size(), pick, [&](std::size_t n) { return plan.operations[n].sum_widens; });
+         if (k == plan.operations.size()) return false;
+         for (auto& j : plan.joins)
+             if (j.value == plan.operations[k].vertex) j.late = true;
+         return true;
+     }},
     {"one more row in a chunk",
      {chunk_rule::sizes},
      [](row_plan& plan, row_case&, std::size_t pick) {

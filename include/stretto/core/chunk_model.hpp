@@ -101,11 +101,16 @@ struct chunk_interval {
 namespace detail {
 
 STRETTO_MEMBER_NAME(makes_zeros);
+STRETTO_MEMBER_NAME(sum_widens);
 
 // An optional member is either missing, or as documented.
 template <class M, class G>
 concept makes_zeros_returns_bool = !has_makes_zeros<M, vertex_t<G>> || requires(const M& m, const vertex_t<G> v) {
     { m.makes_zeros(v) } -> std::convertible_to<bool>;
+};
+template <class M, class G>
+concept sum_widens_returns_bool = !has_sum_widens<M, vertex_t<G>> || requires(const M& m, const vertex_t<G> v) {
+    { m.sum_widens(v) } -> std::convertible_to<bool>;
 };
 
 }  // namespace detail
@@ -124,6 +129,11 @@ concept makes_zeros_returns_bool = !has_makes_zeros<M, vertex_t<G>> || requires(
 ///
 /// A model may also have `makes_zeros(v)`, which says that v only fills fresh memory, its only result, with zeros.
 /// Every chunk may then make zeros of its own, because a sum of zeros is zero.
+///
+/// A model may also have `sum_widens(v)`, which says that v only converts the elements of its only operand, a single
+/// tensor, to a wider type, and that a sum does the same by itself: if x has the wider type, the sum of x and the
+/// operand of v is, bit for bit, that of x and the result of v. Sums of parts then convert all parts but the first.
+/// Without the member, no operation is such a conversion.
 template <class M, class G>
 concept chunk_model =
     dataflow_graph<G> &&
@@ -134,7 +144,7 @@ concept chunk_model =
         { m.extent(x, component, dim) } -> std::convertible_to<std::int64_t>;
         { m.combine_rule(v, tokens, operands, results) } -> std::same_as<chunk_verdict>;
     } &&
-    detail::makes_zeros_returns_bool<M, G>;
+    detail::makes_zeros_returns_bool<M, G> && detail::sum_widens_returns_bool<M, G>;
 
 namespace detail {
 
@@ -142,6 +152,12 @@ namespace detail {
 template <class M, class V>
 [[nodiscard]] constexpr bool makes_zeros(const M& m, const V& v) {
     if constexpr (has_makes_zeros<M, V>) return m.makes_zeros(v);
+    else return false;
+}
+/// Whether the model says that a sum converts the operand of v as v does; false if the model has no `sum_widens`.
+template <class M, class V>
+[[nodiscard]] constexpr bool sum_widens(const M& m, const V& v) {
+    if constexpr (has_sum_widens<M, V>) return m.sum_widens(v);
     else return false;
 }
 

@@ -60,7 +60,8 @@ concept cloning_rewriter =
 
 /// `split(x, dim, sizes)`: cuts x along `dim` into as many parts as there are sizes, with extents in proportion to the
 /// sizes; returns the parts in order, which share the memory of x. `concat(parts, dim)`: concatenates the parts along
-/// `dim`. `sum(parts)`: adds them in order.
+/// `dim`. `sum(parts)`: adds them in order; the sum is like the first part. If the chunk model has `sum_widens`, the
+/// others may have a narrower element type than the first.
 template <class R, class G>
 concept slicing_rewriter =
     dataflow_graph<G> && requires(R& r, value_t<G> x, std::size_t dim, std::span<const std::int64_t> sizes,

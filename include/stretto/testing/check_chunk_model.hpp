@@ -64,8 +64,9 @@ struct chunk_model_options {
 /// Checks that components, ranks and extents are those of the computed values; that a verdict is repeatable and sets
 /// the state of each result; and that it is true. Verdicts are tried on operands each of which is whole, sliced,
 /// permuted or an addend, and on those that occur when chunks are carried through the program as a planner does it,
-/// with positions, named orders and chains. A refusal is never wrong. The result is deterministic. O(V (cases + walks))
-/// calls and computations. Precondition: check_graph finds nothing.
+/// with positions, named orders and chains. An operation that `sum_widens` names must leave every element as it is. A
+/// refusal is never wrong. The result is deterministic. O(V (cases + walks)) calls and computations. Precondition:
+/// check_graph finds nothing.
 template <dependence_graph G, op_model<G> M, chunk_model<G> C, class Evaluate>
     requires dataflow_graph<G>
 [[nodiscard]] expected<chunk_model_summary, finding> check_chunk_model(G g, M model, C chunks, Evaluate evaluate,

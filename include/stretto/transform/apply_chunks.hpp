@@ -25,7 +25,8 @@ namespace stretto {
 /// The clones of an operation take its position, chunk after chunk. A value is split before its first use. It is
 /// recombined right after its last part, or before its first reader if the region writes it in place. Memory for slices
 /// is allocated after the first part, and each slice is written right after the clone that computes it. Each clone of a
-/// chain reads the result of the clone before it.
+/// chain reads the result of the clone before it. Where a sum widens, it reads the only clone and, for the later
+/// chunks, what their clones would read.
 ///
 /// Preconditions: `g` is the view from which the plan was made, and the IR has not changed since; `split` returns one
 /// part per size, and `clone` returns one result for each result of the operation (check_rewriter). Besides the calls
@@ -61,8 +62,8 @@ void apply_chunks(const chunk_plan<vertex_t<G>, value_t<G>>& plan, G g, R& rewri
         std::size_t end_join = next_join;
         while (end_join < plan.joins.size() && g.producer(plan.joins[end_join].value) == o.vertex) ++end_join;
         slices.assign(end_join - next_join, X{});
-        chunk_part part{0, own.clones, region.tokens, {}, plan.operand_states(o), plan.result_states(o), o.region};
-        for (; part.chunk < part.chunks; ++part.chunk) {
+        chunk_part part{0, own.parts, region.tokens, {}, plan.operand_states(o), plan.result_states(o), o.region};
+        for (; part.chunk < own.clones; ++part.chunk) {
             part.rows = {part.rows.first + part.rows.count, o.once ? region.tokens : sizes[part.chunk]};
             operands.clear();
             for (std::uint32_t i = own.first_operand; i < own.last_operand; ++i)
@@ -71,7 +72,7 @@ void apply_chunks(const chunk_plan<vertex_t<G>, value_t<G>>& plan, G g, R& rewri
             std::uint32_t results = 0;
             for (X made : rewriter.clone(o.vertex, std::span<const X>(operands), part)) {
                 STRETTO_ASSERT(results < own.results, "clone gives more results than the operation has");
-                at.cells[own.first_result + part.chunk + own.clones * results++] = made;
+                at.cells[own.first_result + part.chunk + own.parts * results++] = made;
             }
             STRETTO_ASSERT(results == own.results, "clone gives fewer results than the operation has");
             if constexpr (slice_writing_rewriter<R, G>)
@@ -84,9 +85,13 @@ void apply_chunks(const chunk_plan<vertex_t<G>, value_t<G>>& plan, G g, R& rewri
                     whole = rewriter.slice_write(whole, made, j.dim, sizes, part.chunk);
                 }
         }
+        for (std::uint32_t c = own.clones; c < own.parts; ++c) {  // the sum widens what the later clones would read
+            const auto& unconverted = at.operands[own.first_operand];
+            at.cells[own.first_result + c] = at.cells[unconverted.first + c * unconverted.step];
+        }
         for (std::size_t n = next_join; n < end_join; ++n) {
             const chunk_join<V, X>& j = plan.joins[n];
-            const std::span<const X> parts(at.cells.data() + at.first_part(k, j.value), own.clones);
+            const std::span<const X> parts(at.cells.data() + at.first_part(k, j.value), own.parts);
             rewriter.insert_before(j.late ? j.readers[0] : o.vertex);
             const auto recombined = [&] {
                 if (j.how == recombination::sum) return X(rewriter.sum(parts));

@@ -47,7 +47,18 @@ struct chunked_operation {
     std::uint32_t chained = no_chain;
     static constexpr std::uint32_t no_chain = UINT32_MAX;
 
+    /// Only the first chunk runs the operation, which converts an addend to a wider type. For the later chunks, the sum
+    /// of its result reads the operand of the operation, and so converts it (`sum_widens` of a chunk_model).
+    bool sum_widens = false;
+
     [[nodiscard]] bool is_chain() const noexcept { return chained != no_chain; }
+    /// How many parts of each result there are in a region with that many chunks. If a sum widens, it reads all parts
+    /// but the first before they are converted.
+    [[nodiscard]] constexpr std::size_t parts(std::size_t chunks) const noexcept { return once ? 1 : chunks; }
+    /// How many clones replace the operation there.
+    [[nodiscard]] constexpr std::size_t clones(std::size_t chunks) const noexcept {
+        return sum_widens ? 1 : parts(chunks);
+    }
 };
 
 /// A value from outside a region that is split along dimension `dim`, once for all operations of the region that read
@@ -159,7 +170,7 @@ struct chunk_plan {
     [[nodiscard]] chunk_counts counts() const {
         chunk_counts n;
         n.chunked = operations.size();
-        for (const chunked_operation<V>& o : operations) n.clones += o.once ? 1 : regions[o.region].sizes.size();
+        for (const chunked_operation<V>& o : operations) n.clones += o.clones(regions[o.region].sizes.size());
         n.splits = splits.size();
         for (const chunk_join<V, X>& j : joins) {
             n.concats += j.how == recombination::concat;

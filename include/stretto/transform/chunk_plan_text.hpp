@@ -55,6 +55,7 @@ template <handle V, handle X, detail::names_handles<V> VertexName, detail::names
         name(vertex_name(o.vertex));
         number(o.region);
         if (o.once) text += " once";
+        if (o.sum_widens) text += " sum-widens";
         if (o.is_chain()) text += " chain";
         if (o.is_chain()) number(o.chained);
         text += " reads";
@@ -128,6 +129,7 @@ template <handle V, handle X, detail::finds_handles<V> FindVertex, detail::finds
             o.vertex = vertex();
             o.region = region();
             o.once = in.skip("once");
+            o.sum_widens = in.skip("sum-widens");
             if (in.skip("chain")) o.chained = static_cast<std::uint32_t>(in.number(0, UINT32_MAX - 1));
             in.expect("reads");
             o.first_operand = static_cast<std::uint32_t>(plan.states.size());

@@ -84,14 +84,15 @@ template <class G, class C>
 }
 
 /// Writes the plan that the states of a finished search describe. The arguments must outlive it.
-template <class G>
+template <class G, class C>
 class chunk_plan_writer {
 public:
     using V = vertex_t<G>;
     using X = value_t<G>;
 
-    chunk_plan_writer(const numbered_chunk_program<G>& numbered, const chunk_states& found, chunk_plan<V, X>& plan)
-        : n_(numbered), p_(numbered.p), s_(found), plan_(plan), last_split_(n_.values(), none) {}
+    chunk_plan_writer(const numbered_chunk_program<G>& numbered, const C& chunks, const chunk_states& found,
+                      chunk_plan<V, X>& plan)
+        : n_(numbered), p_(numbered.p), chunks_(chunks), s_(found), plan_(plan), last_split_(n_.values(), none) {}
 
     /// Writes the refusals, the operations with their states, the splits and the joins.
     void write(const std::vector<chunk_refusal>& refusals) {
@@ -114,6 +115,7 @@ public:
             o.last_result = count();
             o.once = whole && o.first_result != o.last_result && p_.writes[v].empty();
             if (s_.chain[v]) o.chained = s_.chained_operand(v);
+            o.sum_widens = !o.once && !o.is_chain() && only_summed(v) && detail::sum_widens(chunks_, o.vertex);
             plan_.operations.push_back(o);
         }
     }
@@ -152,6 +154,19 @@ private:
         return whole;
     }
 
+    /// Whether all that is made of the result of v is the sum of its parts, right after the last of them, and v itself
+    /// makes each part of one part of another value. The sum can then read the latter at the same place.
+    [[nodiscard]] bool only_summed(std::uint32_t v) const {
+        const auto one = [&](std::uint32_t x) {
+            return p_.components(x) == 1 && s_.made_in(p_.region[v], x) &&
+                   s_.state[p_.first_component[x]].what == chunk_state::kind::addend;
+        };
+        const std::uint32_t x = p_.first_result[v];
+        return p_.operands[v].size() == 1 && p_.first_result[v + 1] == x + 1 && one(p_.operands[v][0]) && one(x) &&
+               !p_.readers[x].empty() && p_.writers[p_.storage[x]].empty() &&
+               std::ranges::none_of(p_.readers[x], [&](std::uint32_t u) { return s_.together(u, v); });
+    }
+
     /// Adds a join if the value is read outside its region.
     void write_join(std::uint32_t v, std::uint32_t x) {
         const chunk_state s = s_.state[p_.first_component[x]];
@@ -168,6 +183,7 @@ private:
 
     const numbered_chunk_program<G>& n_;
     const chunk_program& p_;
+    const C& chunks_;
     const chunk_states& s_;
     chunk_plan<V, X>& plan_;
     std::vector<std::uint32_t> last_split_;    // by value, in any region
@@ -218,7 +234,7 @@ template <dependence_graph G, op_model<G> M, chunk_model<G> C>
     const auto zeros = [&](std::uint32_t v) { return detail::makes_zeros(chunks, n.vertices[v]); };
     detail::chunk_sweep sweep(p, rule, extent, zeros, options.skip_refused, options.convert_sums);
     if (!sweep.run()) return unexpected(detail::error_of(n, sweep.fault()));
-    detail::chunk_plan_writer<G>(n, sweep.states(), plan).write(sweep.refusals());
+    detail::chunk_plan_writer<G, C>(n, chunks, sweep.states(), plan).write(sweep.refusals());
     choose_slices(plan, [&](const chunk_join<V, value_t<G>>& j) {
         double elements = 1;  // exact as far as it matters, and cannot overflow
         for (std::size_t d = 0; d < chunks.rank(j.value, 0); ++d)

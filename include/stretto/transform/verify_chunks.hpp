@@ -82,7 +82,7 @@ template <dependence_graph G, op_model<G> M, chunk_model<G> C>
         const std::uint32_t v = structure.vertex(k);
         if (facts.kind[v] != op_kind::start) continue;
         const chunked_operation<vertex_t<G>>& o = plan.operations[k];
-        const std::size_t clones = o.once ? 1 : plan.regions[o.region].sizes.size();
+        const std::size_t clones = o.clones(plan.regions[o.region].sizes.size());
         for (std::uint32_t chunk = 0; chunk < clones; ++chunk) {
             order.add(facts.group[v]);
             order.add(v);

@@ -34,6 +34,7 @@ enum class chunk_rule : std::uint8_t {
     order_names,
     extent_indivisible,
     once_differs,
+    widening_misplaced,
     join_misplaced,
     join_doubled,
     join_missing,
@@ -102,6 +103,10 @@ enum class chunk_rule : std::uint8_t {
             return "a sliced value has the dimension, and its extent is a multiple of the tokens";
         case chunk_rule::once_differs:
             return "only the first chunk runs an operation if all its results are whole and it writes nothing";
+        case chunk_rule::widening_misplaced:
+            return "a sum widens only what the chunk model says, of an operation that makes one addend of one addend "
+                   "of "
+                   "its region and whose result is only summed, right after its last part";
         case chunk_rule::join_misplaced:
             return "joins stand in the order of the chunked operations whose results they recombine";
         case chunk_rule::join_doubled:

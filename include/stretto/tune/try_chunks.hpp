@@ -53,8 +53,8 @@ template <dependence_graph G>
     chunk_plan<std::uint32_t, std::uint32_t> in_numbers;
     for (const auto& r : plan.regions) in_numbers.regions.push_back({r.tokens, r.sizes});
     for (const chunked_operation<vertex_t<G>>& o : plan.operations)
-        in_numbers.operations.push_back(
-            {step.number(o.vertex), o.region, o.once, o.first_operand, o.first_result, o.last_result, o.chained});
+        in_numbers.operations.push_back({step.number(o.vertex), o.region, o.once, o.first_operand, o.first_result,
+                                         o.last_result, o.chained, o.sum_widens});
     for (const chunk_split<value_t<G>>& s : plan.splits)
         in_numbers.splits.push_back({step.number_of_value(s.value), s.region, s.dim});
     for (const chunk_join<vertex_t<G>, value_t<G>>& j : plan.joins) {

@@ -61,6 +61,7 @@ public:
         for (std::size_t v = 0; v < program_.vertices.size(); ++v) {
             if (!is_asked(v)) continue;
             ++summary_.operations;
+            if (finding f = check_widening(v); *f.rule) return f;
             if (finding f = try_alike(v); *f.rule) return f;
             for (std::size_t k = 0; k < options_.cases; ++k)
                 if (finding f = try_case(v); *f.rule) return f;
@@ -107,6 +108,21 @@ private:
             kept = {std::string(verdict.reason), verdict.inherent, true};
     }
     [[nodiscard]] const host_value& whole(std::uint32_t x) const { return program_.values[x]; }
+
+    /// Checks that v does no more than convert its operand, if the model says that a sum does so as well.
+    finding check_widening(std::size_t v) const {
+        if (program_.is_made_up[v] || !sum_widens(chunks_, program_.vertices[v])) return {};
+        const std::vector<std::uint32_t>&in = program_.operands[v], &out = program_.results[v];
+        const auto is_tensor = [&](const std::vector<std::uint32_t>& all) {
+            return all.size() == 1 && whole(all[0]).tensors.size() == 1;
+        };
+        if (is_tensor(in) && is_tensor(out) && whole(in[0]).tensors[0].shape == whole(out[0]).tensors[0].shape &&
+            whole(in[0]).tensors[0].elements == whole(out[0]).tensors[0].elements)
+            return {};
+        return {.rule = "widening",
+                .hint = "sum_widens is for operations that make one tensor of one other, with the same elements",
+                .vertex = v};
+    }
 
     /// Queries v with every subset of its operands cut alike, if there are at most three operands. In random states two
     /// operands are rarely sums at once, so a rule that adds where it should multiply would pass.

@@ -33,9 +33,9 @@ public:
         std::uint32_t first, step;
     };
     /// Operation k of the plan reads `operands` from `first_operand` up to `last_operand`. Part c of its result i is in
-    /// cell `first_result + i * clones + c`.
+    /// cell `first_result + i * parts + c`. There are as many clones as parts, or one.
     struct operation {
-        std::uint32_t first_operand, last_operand, first_result, clones, results;
+        std::uint32_t first_operand, last_operand, first_result, parts, clones, results;
     };
     struct split {
         std::uint32_t operation;          // the operation before which it is made
@@ -73,16 +73,17 @@ public:
                     operands.push_back(p.region == r ? operand{p.first, p.step} : operand{cell_[number], 0});
                 }
                 own.last_operand = static_cast<std::uint32_t>(operands.size());
-                own.clones = o.once ? 1 : chunks;
+                own.parts = static_cast<std::uint32_t>(o.parts(chunks));
+                own.clones = static_cast<std::uint32_t>(o.clones(chunks));
                 own.first_result = none;
                 own.results = 0;
                 for (X x : g_.results(o.vertex)) {
                     const std::uint32_t number = met(x);
-                    const std::uint32_t first = add_parts(number, r, own.clones, o.once ? 0 : 1);
+                    const std::uint32_t first = add_parts(number, r, own.parts, o.once ? 0 : 1);
                     if (own.first_result == none) own.first_result = first;
                     ++own.results;
                     // Readers of the result of a chain read what its last clone has left, in every chunk.
-                    if (o.is_chain()) parts_[number] = {r, first + own.clones - 1, 0};
+                    if (o.is_chain()) parts_[number] = {r, first + own.parts - 1, 0};
                 }
             }
         }
@@ -93,7 +94,7 @@ public:
     /// The cell of the first part of a result of operation k of the plan.
     [[nodiscard]] std::uint32_t first_part(std::uint32_t k, X result) const {
         const std::uint32_t i = numbers_.number(result) - numbers_.first(g_.producer(result));
-        return operations[k].first_result + i * operations[k].clones;
+        return operations[k].first_result + i * operations[k].parts;
     }
 
 private:

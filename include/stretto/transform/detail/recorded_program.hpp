@@ -114,8 +114,8 @@ public:
         chunk_plan<std::uint32_t, std::uint32_t> made;
         for (const auto& r : plan.regions) made.regions.push_back({r.tokens, r.sizes});
         for (const chunked_operation<V>& o : plan.operations)
-            made.operations.push_back(
-                {number(g, o.vertex), o.region, o.once, o.first_operand, o.first_result, o.last_result, o.chained});
+            made.operations.push_back({number(g, o.vertex), o.region, o.once, o.first_operand, o.first_result,
+                                       o.last_result, o.chained, o.sum_widens});
         for (const chunk_split<X>& s : plan.splits) made.splits.push_back({value(g, s.value), s.region, s.dim});
         for (const chunk_join<V, X>& j : plan.joins) {
             made.joins.push_back({value(g, j.value), j.region, j.how, j.dim, {}, j.late});

@@ -73,10 +73,13 @@ private:
 
     void report(applied_rule rule, W w, V other) { found_.push_back({rule, w, other}); }
     [[nodiscard]] V producer(std::uint32_t x) const { return f_.vertices[f_.producer[x]]; }
-    [[nodiscard]] std::uint32_t region_of(std::uint32_t v) const { return s_.plan().operations[s_.place(v)].region; }
+    [[nodiscard]] std::uint32_t region_of(std::uint32_t v) const { return operation(v).region; }
+    [[nodiscard]] const auto& operation(std::uint32_t v) const { return s_.plan().operations[s_.place(v)]; }
     [[nodiscard]] std::uint32_t clones_of(std::uint32_t v) const {
-        const auto& o = s_.plan().operations[s_.place(v)];
-        return o.once ? 1 : chunks_of(o.region);
+        return static_cast<std::uint32_t>(operation(v).clones(chunks_of(region_of(v))));
+    }
+    [[nodiscard]] std::uint32_t parts_of(std::uint32_t v) const {
+        return static_cast<std::uint32_t>(operation(v).parts(chunks_of(region_of(v))));
     }
     [[nodiscard]] std::uint32_t chunks_of(std::uint32_t region) const {
         return static_cast<std::uint32_t>(s_.plan().regions[region].sizes.size());
@@ -135,7 +138,7 @@ private:
         const auto original = f_.operands[v];
         for (value_t<H> y : after_.operands(w)) {
             if (k == original.size()) return report(applied_rule::arity, w, f_.vertices[v]);
-            const bool goes_on = clone && chunk > 0 && s_.plan().operations[s_.place(v)].chained == k;
+            const bool goes_on = clone && chunk > 0 && operation(v).chained == k;
             const std::uint32_t x = goes_on ? f_.first_result[v] : original[k];
             ++k;
             const meaning m = meaning_of(y);
@@ -157,9 +160,9 @@ private:
     [[nodiscard]] std::uint32_t part_read(std::uint32_t region, std::uint32_t x, std::uint32_t chunk) const {
         const std::uint32_t v = f_.producer[x];
         if (!s_.chunked_in(region, v)) return chunk;
-        return clones_of(v) == 1 || is_chain(v) ? clones_of(v) - 1 : chunk;
+        return parts_of(v) == 1 || is_chain(v) ? parts_of(v) - 1 : chunk;
     }
-    [[nodiscard]] bool is_chain(std::uint32_t v) const { return s_.plan().operations[s_.place(v)].is_chain(); }
+    [[nodiscard]] bool is_chain(std::uint32_t v) const { return operation(v).is_chain(); }
     /// Checks that an operand with meaning m is exactly that part of x.
     void check_part(W w, const meaning& m, std::uint32_t x, std::uint32_t region, std::uint32_t part) {
         if (m.whole || m.slices_of != verify_none) report(applied_rule::reads_whole, w, producer(x));
@@ -176,9 +179,9 @@ private:
         const std::uint32_t join = s_.join_of(m.value);
         if (join == verify_none || m.last != m.first + 1) return false;
         const auto& j = s_.plan().joins[join];
-        const std::uint32_t v = f_.producer[m.value], clones = clones_of(v);
-        return m.region == j.region && m.first == (is_chain(v) ? clones - 1 : 0) &&
-               (j.how == recombination::first || clones == 1);
+        const std::uint32_t v = f_.producer[m.value], parts = parts_of(v);
+        return m.region == j.region && m.first == (is_chain(v) ? parts - 1 : 0) &&
+               (j.how == recombination::first || parts == 1);
     }
 
     /// Checks that a split reads the whole value, or the result of another split of it for the same region.
@@ -213,13 +216,25 @@ private:
         return verify_none;
     }
 
+    /// What an operand of the join of a value means there. If the sum widens, what the operation would read in a later
+    /// chunk stands for the part of that chunk.
+    [[nodiscard]] meaning meaning_in_join(value_t<H> y, const value_t<G>& joined) const {
+        meaning m = meaning_of(y);
+        if (m.value == verify_none || m.whole || m.first == 0 || m.slices_of != verify_none) return m;
+        for (std::uint32_t u : f_.readers[m.value])
+            if (const std::uint32_t x = f_.first_result[u];
+                s_.chunked_in(m.region, u) && operation(u).sum_widens && f_.values[x] == joined)
+                m.value = x;
+        return m;
+    }
+
     /// Checks that a join reads parts that follow each other. Its result means all of them.
     void meet_join(W w, const origin& from) {
         meaning made;
         bool in_order = true;
         for (value_t<H> y : after_.operands(w)) {
             if (!is_met(y)) return lose(w, applied_rule::reads_ahead, V{});
-            const meaning m = meaning_of(y);
+            const meaning m = meaning_in_join(y, from.value);
             if (m.value == verify_none || m.whole || m.first == m.last || m.slices_of != verify_none ||
                 !(f_.values[m.value] == from.value) || (made.value != verify_none && m.region != made.region))
                 return lose(w, applied_rule::reads_other_value, V{});
@@ -235,7 +250,7 @@ private:
         const auto& j = s_.plan().joins[join];
         if (j.late && !j.readers.empty() && (next_ == f_.size() || !(f_.vertices[next_] == j.readers[0])))
             report(applied_rule::join_too_early, w, producer(made.value));
-        made.whole = made.first == 0 && made.last == clones_of(f_.producer[made.value]);
+        made.whole = made.first == 0 && made.last == parts_of(f_.producer[made.value]);
         give(w, [&](std::uint32_t) { return made; });
     }
 

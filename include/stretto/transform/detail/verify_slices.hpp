@@ -23,9 +23,9 @@ public:
         for (std::uint32_t x = 0; x < f.values.size(); ++x) {
             const std::uint32_t j = s_.join_of(x);
             if (j == verify_none || plan.joins[j].how != recombination::slices) continue;
-            const bool once = plan.operations[s_.place(f.producer[x])].once;
+            const std::size_t chunks = plan.regions[plan.joins[j].region].sizes.size();
             of_[j].value = x;
-            of_[j].missing = once ? 1 : static_cast<std::uint32_t>(plan.regions[plan.joins[j].region].sizes.size());
+            of_[j].missing = static_cast<std::uint32_t>(plan.operations[s_.place(f.producer[x])].parts(chunks));
             of_[j].written.assign(of_[j].missing, false);
         }
     }

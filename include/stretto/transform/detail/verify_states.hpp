@@ -79,9 +79,20 @@ private:
         check_extents(k, v);
         const bool writes = !f_.writes[v].empty();
         if (o.once && (!whole || results.empty() || writes)) s_.report(chunk_rule::once_differs, k, o.vertex);
+        if (o.sum_widens && !is_widening(v)) s_.report(chunk_rule::widening_misplaced, k, o.vertex);
         const bool chain = o.is_chain() && !o.once && is_chain_of_one(o.chained, v);
         if (o.is_chain() && !chain) s_.report(chunk_rule::chain_misplaced, k, o.vertex);
         if (writes) check_writes(k, v, chain && verdict.chain);
+    }
+
+    /// Whether a sum widens as v does, which makes one addend of another. Precondition: v has one operand, of its
+    /// region, and one result.
+    [[nodiscard]] bool is_widening(std::uint32_t v) const {
+        const auto is_addend = [&](std::uint32_t x) {
+            return f_.components(x) == 1 && state_[f_.first_component[x]].what == kind::addend;
+        };
+        return is_addend(f_.operands[v][0]) && is_addend(f_.first_result[v]) &&
+               detail::sum_widens(chunks_, f_.vertices[v]);
     }
 
     /// Whether the plan says that every chunk makes the zeros of v for itself, and v does make zeros.

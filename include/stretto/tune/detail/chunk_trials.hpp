@@ -49,6 +49,7 @@ struct numbered_chunk_model {
         return chunks->combine_rule(step->vertex(v), tokens, operands, results);
     }
     [[nodiscard]] bool makes_zeros(std::uint32_t v) const { return detail::makes_zeros(*chunks, step->vertex(v)); }
+    [[nodiscard]] bool sum_widens(std::uint32_t v) const { return detail::sum_widens(*chunks, step->vertex(v)); }
 };
 
 /// Plans regions of one step. `Chunks` is a chunk_model_source.
