@@ -479,18 +479,44 @@ TEST_CASE("W3 the sum is there before the collective asks for it: right behind t
 }
 
 TEST_CASE("W4 sums_after_dtype_change") {
+    std::string op = "prims.convert_element_type.default", args = R"(["%0","f64"])", named;
+    std::size_t converted = 1;  // the sum converts the other parts
+    SUBCASE("as prims spell it") {}
+    SUBCASE("as aten spells it") {
+        op = "aten._to_copy.default";
+        args = R"(["%0"])";
+        named = R"(,"kwargs":{"dtype":"f64"})";
+    }
+    SUBCASE("to another device, which no sum does") {
+        op = "aten._to_copy.default";
+        args = R"(["%0"])";
+        named = R"(,"kwargs":{"dtype":"f64","device":"cpu"})";
+        converted = 3;
+    }
     small_step s = weight_gradient();
-    s.add("c", "prims.convert_element_type.default", "compute", {"gw"}, {3, 3}, R"(["%0","f64"])");
-    s = edited(std::move(s), "f32", "f64");
+    s.add("c", op.c_str(), "compute", {"gw"}, {3, 3}, args.c_str(), named.c_str());
+    s = edited(std::move(s), R"("dtype":"f32")", R"("dtype":"f64")");
     s = edited(std::move(s), R"("bytes":36)", R"("bytes":72)");
     s.add("out", "output", "output", {"c"}, {});
-    const chunked_capture o = in_chunks(s, {{s.region, {2, 2}}});
-    CHECK(count(o, "prims.convert_element_type.default") == 2);
-    CHECK(count(o, "aten.add.Tensor") == 1);
-    const std::uint32_t sum = o.step.inputs(at(o, "out"))[0];
-    CHECK(o.step.inputs(sum)[0] == at(o, "c_chunk0"));
-    CHECK(o.step.inputs(sum)[1] == at(o, "c_chunk1"));
+    const chunked_capture o = in_chunks(s, {{s.region, {1, 2, 1}}});
+    CHECK(count(o, op) == converted);
+    CHECK(count(o, "aten.mm.default") == 3);
+    CHECK(count(o, "aten.add.Tensor") == 2);
+    const std::uint32_t sum = o.step.inputs(at(o, "out"))[0], first = o.step.inputs(sum)[0];
+    CHECK(o.step.inputs(first)[0] == at(o, "c_chunk0"));
+    CHECK(o.step.inputs(first)[1] == at(o, converted == 1 ? "gw_chunk1" : "c_chunk1"));
+    CHECK(o.step.inputs(sum)[1] == at(o, converted == 1 ? "gw_chunk2" : "c_chunk2"));
+    CHECK(o.step.outputs(first).find("f64") != std::string_view::npos);
     CHECK(o.step.outputs(sum).find("f64") != std::string_view::npos);
+}
+
+TEST_CASE("a narrowing conversion runs in every chunk") {
+    small_step s = weight_gradient();
+    s.add("c", "prims.convert_element_type.default", "compute", {"gw"}, {3, 3}, R"(["%0","f16"])");
+    s = edited(std::move(s), R"("dtype":"f32")", R"("dtype":"f16")");
+    s = edited(std::move(s), R"("bytes":36)", R"("bytes":18)");
+    s.add("out", "output", "output", {"c"}, {});
+    CHECK(count(in_chunks(s, {{s.region, {2, 2}}}), "prims.convert_element_type.default") == 2);
 }
 
 TEST_CASE("W5 replays_grad_collective_after_dtype_change") {
@@ -506,7 +532,7 @@ TEST_CASE("W5 replays_grad_collective_after_dtype_change") {
     s = edited(std::move(s), "f32", "f64");
     s.add("out", "output", "output", {"done"}, {});
     const chunked_capture o = in_chunks(s, {{s.region, {2, 2}}});
-    CHECK(count(o, "prims.convert_element_type.default") == 2);
+    CHECK(count(o, "prims.convert_element_type.default") == 1);
     CHECK(count(o, "aten.add.Tensor") == 1);
     CHECK(count(o, "_c10d_functional.reduce_scatter_tensor.default") == 1);
     CHECK(count(o, "_c10d_functional.wait_tensor.default") == 1);

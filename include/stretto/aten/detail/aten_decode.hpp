@@ -62,7 +62,14 @@ inline rules::any_rule transferred(const aten_arguments& a) { return rules::tran
 inline rules::any_rule reloaded(const aten_arguments& a) {
     return rules::transfer{.x = a.operand(0, "tensor"), .sizes = a.sizes(2, "original_size")};
 }
-inline rules::any_rule cast(const aten_arguments& a) { return rules::cast{.x = a.operand(0, "self")}; }
+/// Decodes operators that convert to another type, `dtype`. Additions promote types, so the sum of parts does the same
+/// conversion, unless the call also names a device or a layout.
+inline rules::any_rule cast(const aten_arguments& a) {
+    bool only_type = a.positional.size() <= 2;
+    for (const named_tensor_argument& named : a.named)
+        only_type = only_type && (named.name == "dtype" || named.value.what == argument_form::none);
+    return rules::cast{.x = a.operand(0, "self"), .added_unconverted = only_type};
+}
 
 /// Decodes add(self, other, alpha) and similar operators. `alpha`, if present, multiplies `other`. A `self` or `other`
 /// that is no operand is a constant, however it is spelt. The rule must know of it, because every chunk would add a

@@ -46,6 +46,10 @@ struct copy {
 struct cast {
     std::size_t x = 0;
 
+    /// Whether the operation does nothing else, and an addition of tensors of both types converts the narrower one in
+    /// the same way. The sum of parts may then convert them, if the new type is wider (`widens`).
+    bool added_unconverted = false;
+
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
     void name_operands(operand_names& to) const { to.add("x", x); }
 };

@@ -206,6 +206,21 @@ public:
         return made != nullptr && made->zero;
     }
 
+    /// Returns whether v is a cast to a wider type that an addition does by itself (chunk_rules::cast). O(members of
+    /// its rule).
+    [[nodiscard]] bool sum_widens(vertex_type v) const {
+        const chunk_rules::any_rule rule = dialect_.rule(v);
+        const auto* made = rule.as<chunk_rules::cast>();
+        if (made == nullptr || !made->added_unconverted || rule.writes_in_place()) return false;
+        std::size_t operands = 0;
+        bool wider = false;
+        for (value_type from : view_.operands(v))
+            for (value_type to : view_.results(v))
+                wider = ++operands == 1 && components(from).size() == 1 && components(to).size() == 1 &&
+                        widens(components(from)[0].element, components(to)[0].element);
+        return wider;
+    }
+
 private:
     [[nodiscard]] std::span<const tensor_type> components(value_type x) const { return dialect_.components(x); }
 
