@@ -221,10 +221,13 @@ private:
     [[nodiscard]] meaning meaning_in_join(value_t<H> y, const value_t<G>& joined) const {
         meaning m = meaning_of(y);
         if (m.value == verify_none || m.whole || m.first == 0 || m.slices_of != verify_none) return m;
-        for (std::uint32_t u : f_.readers[m.value])
-            if (const std::uint32_t x = f_.first_result[u];
-                s_.chunked_in(m.region, u) && operation(u).sum_widens && f_.values[x] == joined)
-                m.value = x;
+        for (std::uint32_t u : f_.readers[m.value]) {
+            if (!s_.chunked_in(m.region, u) || !operation(u).sum_widens) continue;
+            const std::uint32_t x = f_.first_result[u];
+            if (x == f_.end_of_results(u) || !(f_.values[x] == joined)) continue;
+            m.value = x;
+            break;
+        }
         return m;
     }
 

@@ -79,7 +79,8 @@ private:
         check_extents(k, v);
         const bool writes = !f_.writes[v].empty();
         if (o.once && (!whole || results.empty() || writes)) s_.report(chunk_rule::once_differs, k, o.vertex);
-        if (o.sum_widens && !is_widening(v)) s_.report(chunk_rule::widening_misplaced, k, o.vertex);
+        if (o.sum_widens && !(s_.may_be_widened(k) && is_widening(v)))
+            s_.report(chunk_rule::widening_misplaced, k, o.vertex);
         const bool chain = o.is_chain() && !o.once && is_chain_of_one(o.chained, v);
         if (o.is_chain() && !chain) s_.report(chunk_rule::chain_misplaced, k, o.vertex);
         if (writes) check_writes(k, v, chain && verdict.chain);

@@ -44,9 +44,6 @@ public:
         if (!found_.empty()) return false;
         match_splits();
         match_joins();
-        for (std::size_t k = 0; k < vertex_.size(); ++k)
-            if (plan_.operations[k].sum_widens && !may_be_widened(k))
-                report(chunk_rule::widening_misplaced, k, plan_.operations[k].vertex);
         return found_.empty();
     }
 
@@ -71,6 +68,19 @@ public:
     [[nodiscard]] std::uint32_t made_at(std::uint32_t split) const { return made_at_[split]; }
     /// The join of a value; verify_none if there is none.
     [[nodiscard]] std::uint32_t join_of(std::uint32_t x) const { return join_[x]; }
+
+    /// Whether the sum of the result of operation k can read the only operand of the operation instead: the region
+    /// makes parts of that, and nothing in it reads the result.
+    [[nodiscard]] bool may_be_widened(std::size_t k) const {
+        const chunked_operation<V>& o = plan_.operations[k];
+        const std::uint32_t v = vertex_[k], x = f_.first_result[v];
+        if (o.once || o.is_chain() || f_.operands[v].size() != 1 || f_.end_of_results(v) != x + 1) return false;
+        const std::uint32_t join = join_[x];
+        if (join == verify_none || plan_.joins[join].how != recombination::sum || plan_.joins[join].late) return false;
+        for (std::uint32_t u : f_.readers[x])
+            if (chunked_in(o.region, u)) return false;
+        return chunked_in(o.region, f_.producer[f_.operands[v][0]]);
+    }
 
     /// Records a violation of a rule. `position` is that of the region, operation, split or join in the plan.
     void report(chunk_rule rule, std::size_t position, V vertex = {}, V other = {}, std::string_view detail = {}) {
@@ -136,19 +146,6 @@ private:
         const std::size_t first = o.first_operand, middle = o.first_result, last = o.last_result;
         if (last > plan_.states.size() || middle != first + operands || last != middle + results)
             report(chunk_rule::states_misplaced, k, o.vertex);
-    }
-
-    /// Whether the sum of the result of operation k can read the only operand of the operation instead: the region
-    /// makes parts of that, and nothing in it reads the result.
-    [[nodiscard]] bool may_be_widened(std::size_t k) const {
-        const chunked_operation<V>& o = plan_.operations[k];
-        const std::uint32_t v = vertex_[k], x = f_.first_result[v];
-        if (o.once || o.is_chain() || f_.operands[v].size() != 1 || f_.end_of_results(v) != x + 1) return false;
-        const std::uint32_t join = join_[x];
-        if (join == verify_none || plan_.joins[join].how != recombination::sum || plan_.joins[join].late) return false;
-        for (std::uint32_t u : f_.readers[x])
-            if (chunked_in(o.region, u)) return false;
-        return chunked_in(o.region, f_.producer[f_.operands[v][0]]);
     }
 
     /// Moves `at` forward to vertex v. Returns false if v is not at or after it.
