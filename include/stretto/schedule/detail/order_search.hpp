@@ -34,8 +34,8 @@ inline constexpr std::uint32_t most_nodes_of_search = 200'000;
 inline constexpr unsigned most_tracks = 6;
 
 /// The rungs of the ladder, as multiples of a unit: the peak of the given order, or, for a variant of a step, that of
-/// the input order of the original step. They do not depend on the requested limit, and nothing is searched between two
-/// of them. Those below 1 are for limits below the unit.
+/// the input order of the original step. Those below 1 are for limits below the unit. They do not depend on the limit,
+/// nor does the only rung between two of them: the least known peak of a step, if it lies there.
 inline constexpr double ladder_rungs[] = {0.5,  0.6, 0.7,  0.8, 0.9, 0.95, 0.98, 1.0, 1.02,
                                           1.05, 1.1, 1.25, 1.5, 2.0, 3.0,  5.0,  8.0};
 
@@ -111,7 +111,7 @@ private:
     }
 
     /// Decides which rung is the lowest, and finds an order within it, the witness. If that is not the given order, it
-    /// becomes a candidate.
+    /// becomes a candidate. If its peak is above the unit, or the limit below it, that peak is a rung of its own.
     void find_witness(std::int64_t limit) {
         witness_.assign(given_.begin(), given_.end());
         const bool below = limit < unit_;
@@ -122,7 +122,7 @@ private:
         lean_order lean(c_, given_, w_);
         witness_ = lean.run(below ? 0 : unit_);
         consider({witness_, measured(witness_), {}}, lean.peak());
-        if (below) leanest_ = lean.peak();
+        if (below || lean.peak() > unit_) leanest_ = lean.peak();
         lowest_ = INT64_MAX;
         for (const double rung : ladder_rungs)
             if ((below || rung >= 1) && rung_at(rung) >= lean.peak()) lowest_ = std::min(lowest_, rung_at(rung));
@@ -133,13 +133,18 @@ private:
     /// memory allows.
     void search_briefly(std::int64_t limit, std::int64_t enough) {
         const std::int64_t given = front_.back().pass.makespan;
-        if (lowest_ <= limit) {
-            pass_within(lowest_, witness_, urgency_after(given_));
-            if (fastest_within(lowest_) == given) pass_within(lowest_, witness_, orders_of(given_));
-            if (fastest_within(lowest_) <= enough) return;
+        const std::int64_t free_above = std::min(peak_, lowest_);  // free passes serve larger limits
+        for (const std::int64_t within : {std::min(leanest_, lowest_), lowest_}) {
+            if (within > limit) break;
+            tell_below(within);
+            pass_within(within, witness_, urgency_after(given_));
+            if (fastest_within(within) == given) pass_within(within, witness_, orders_of(given_));
+            // Where free passes serve limits below this rung, those above it need them, too.
+            if (within <= free_above && fastest_within(within) <= enough) return;
+            if (leanest_ >= lowest_) break;
         }
-        if (limit <= std::min(peak_, lowest_)) return;
-        tell_below(std::min(peak_, lowest_) + 1);
+        if (limit <= free_above) return;
+        tell_below(free_above + 1);
         free_pass(orders_of(given_));
         if (fastest_free_ > enough) free_pass(urgency_after(free_.back()));
     }
@@ -151,8 +156,8 @@ private:
         while (tracks.size() < effort && tracks.size() <= free_.size())
             tracks.push_back(free_[free_.size() - tracks.size()]);
         if (leanest_ < lowest_) {
-            // The peak of the lean order is a rung of its own, for limits between it and the ladder. The ladder then
-            // starts again from the initial tracks.
+            // Limits between this rung and the ladder would otherwise get the lean order, which is a poor schedule. The
+            // ladder then starts again from the initial tracks.
             std::vector<order> of_lean = tracks;
             if (leanest_ > limit || !search_rung(leanest_, true, of_lean, enough, effort)) return;
             draw_ = false;
@@ -385,7 +390,7 @@ private:
     std::span<std::uint32_t> given_;
     order witness_;                     // an order within the lowest rung
     std::int64_t lowest_ = 0;           // the lowest rung, in bytes
-    std::int64_t leanest_ = INT64_MAX;  // the peak of the witness, if the limit is below the unit
+    std::int64_t leanest_ = INT64_MAX;  // the peak of the witness, if it is a rung of its own
     std::vector<found_order> front_;    // by ascending peak and descending makespan
     std::vector<order> free_;           // the orders of the free passes
     std::int64_t fastest_free_;         // the makespan of the fastest of these and the given order
