@@ -78,6 +78,8 @@ struct brute_force {
                                                     {990, false},
                                                     {900, false},
                                                     {1000, true},
+                                                    {1001, false},
+                                                    {1010, false},
                                                     {1020, false},
                                                     {1050, false},
                                                     {1100, true},

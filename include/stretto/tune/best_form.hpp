@@ -30,7 +30,7 @@ namespace stretto {
 /// (steadiest_of), scheduled by the clock `within.under`. Deterministic if the writer is. Preconditions: the range is
 /// valid; the step's times fit at its upper end (times_fit). Complexity: at most two searches for chunks and two for
 /// buckets. With more effort, these run at each of up to five levels of memory (two of them up to the peak of the
-/// step); one more search for buckets runs at each of up to seven other levels (three of them below the peak), and two
+/// step); one more search for buckets runs at each of up to nine other levels (three of them below the peak), and two
 /// more for chunks if the limit is not a level. Shared communicators double this, and a range triples it.
 template <form_writer W>
 [[nodiscard]] expected<best_form_result<typename W::program, typename W::error>, typename W::error> best_form(

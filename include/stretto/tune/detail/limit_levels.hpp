@@ -47,8 +47,9 @@ struct form_level {
 };
 
 /// Returns the levels for the limit `asked`: one byte below the peak of the step, whatever the limit, and those
-/// multiples of the peak that the limit allows. Levels of buckets are closer together than levels of forms. A level of
-/// forms comes first on each side of the peak. No limit at all is a level of forms too.
+/// multiples of the peak that the limit allows. Levels of buckets are closer together than levels of forms, and closest
+/// near the peak, because many forms in buckets need slightly more than the step. A level of forms comes first on each
+/// side of the peak. No limit at all is a level of forms too.
 [[nodiscard]] inline std::vector<form_level> levels_of_forms(bytes asked, bytes step_peak) {
     std::vector<form_level> all;
     const auto add = [&](double times, bool of_forms) {
@@ -57,7 +58,7 @@ struct form_level {
     };
     if (step_peak > bytes{}) all.push_back({step_peak - bytes{1}, true});
     for (const double share : {0.999, 0.99, 0.9}) add(share, false);
-    for (const double times : {1.0, 1.02, 1.05, 1.1, 1.25, 1.5, 2.0})
+    for (const double times : {1.0, 1.001, 1.01, 1.02, 1.05, 1.1, 1.25, 1.5, 2.0})
         add(times, times == 1.0 || times == 1.1 || times == 1.25);
     if (asked == unlimited_bytes) all.push_back({asked, true});
     return all;
