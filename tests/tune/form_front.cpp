@@ -75,6 +75,20 @@ TEST_CASE("a front is no slower than the best form at any of its levels, and not
             RC_ASSERT(fastest.has_value());
             RC_ASSERT(*fastest <= within->chosen.schedule.makespan());
         }
+        // Nor does any form of the front have a faster order that needs as little, even if that is less than the peak.
+        for (const double times : {0.75, 0.95, 1.0, 1.02, 1.3}) {
+            const bytes level =
+                memory_budget::times_input_peak(times).limit(peak) - bytes{times <= 1.0 && peak > bytes{}};
+            schedule_options there = wanted.within;
+            there.memory_limit = memory_budget::of_variant(level, peak);
+            for (const auto& p : front) {
+                const auto alone = list_schedule(t.tasks[p.program.form], there);
+                if (!alone) continue;
+                const std::optional<nanoseconds> fastest = fastest_within(front, level);
+                RC_ASSERT(fastest.has_value());
+                RC_ASSERT(*fastest <= alone->makespan());
+            }
+        }
         several += (met & (met - 1)) != 0;
         forms_met |= met;
     });

@@ -57,12 +57,31 @@ public:
         return is_second(shared, isolated) ? std::move(isolated) : std::move(shared);
     }
 
-    /// Calls take(form) for the forms that are chosen for a program at the levels of memory up to the limit.
-    template <class Take>
-    void run_levels(const program& p, Take take) {
-        for_each_level(p, within_, [&](std::optional<bytes>, expected<result, error> form) {
-            if (form) take(*std::move(form));
-        });
+    /// Calls take(form) for the forms that are chosen for a program at the levels of memory up to the limit. Levels of
+    /// buckets come last, and only those for which `to_beat(level, above)` returns a makespan that buckets should beat
+    /// there; `above` is the level of forms above it, or the level itself if there is none.
+    template <class Take, class ToBeat>
+    void run_levels(const program& p, Take take, ToBeat to_beat) {
+        const std::vector<form_level> levels = levels_of_forms(limit_, within_.memory_limit.unit({}));
+        std::vector<std::optional<level_choice>> below;  // by level: what was chosen at the level of forms before it
+        std::optional<level_choice> last;
+        for (const form_level& level : levels) {
+            if (level.of_forms) {
+                expected<result, error> chosen = at_level_of_forms(p, within_, level.limit, last);
+                if (chosen) take(*std::move(chosen));
+                if (whole_in_buckets_) take(*std::exchange(whole_in_buckets_, std::nullopt));
+            }
+            below.push_back(last);
+        }
+        for (std::size_t k = 0; k < levels.size(); ++k) {
+            if (levels[k].of_forms || !below[k]) continue;
+            bytes above = unlimited_bytes;
+            for (const form_level& other : levels)
+                if (other.of_forms && other.limit >= levels[k].limit) above = std::min(above, other.limit);
+            const std::optional<nanoseconds> beaten = to_beat(levels[k].limit, above);
+            if (!beaten) continue;
+            if (auto again = at_level_of_buckets(within_, levels[k].limit, *below[k], *beaten)) take(*std::move(again));
+        }
     }
 
 private:
@@ -152,32 +171,57 @@ private:
     /// in buckets if another one was chosen at a level of forms, and that form in the buckets of each level of buckets.
     template <class Take>
     void for_each_level(const program& p, const schedule_options& within, Take take) {
-        const bytes step_peak = within.memory_limit.unit({});
-        std::optional<result> last;
-        std::optional<whole_form> whole;
-        bytes last_level;
-        for (const form_level& level : levels_of_forms(limit_, step_peak)) {
-            schedule_options there = within;
-            there.memory_limit = memory_budget::of_variant(level.limit, step_peak);
+        std::optional<level_choice> last;
+        for (const form_level& level : levels_of_forms(limit_, within.memory_limit.unit({}))) {
             if (level.of_forms) {
-                expected<result, error> chosen = merged(p, there);
-                if (chosen) {
-                    last = *chosen;
-                    last_level = level.limit;
-                    whole = whole_
-                                ? *whole_
-                                : whole_form{last->unmerged ? *last->unmerged : last->chosen.program, last->is_reduced};
-                }
-                take(std::optional(level.limit), std::move(chosen));
+                take(std::optional(level.limit), at_level_of_forms(p, within, level.limit, last));
                 if (whole_in_buckets_) take(std::nullopt, *std::exchange(whole_in_buckets_, std::nullopt));
-            } else if (wanted_.buckets != form_choice::never && last &&
-                       list_schedule(writer_.tasks(whole->of), there)) {
+            } else if (last) {
                 // A form that cannot beat one that already fits the limit is of no use within the limit either.
-                auto again = in_buckets(*whole, there, *last, last_level <= limit_);
-                if (again && *again) take(std::nullopt, **std::move(again));
+                const std::optional to_beat(last->chosen.chosen.schedule.makespan());
+                auto again =
+                    at_level_of_buckets(within, level.limit, *last, last->limit <= limit_ ? to_beat : std::nullopt);
+                if (again) take(std::nullopt, *std::move(again));
             }
         }
     }
+
+    /// The fastest form with neither chunks nor buckets.
+    struct whole_form {
+        program of;
+        bool is_reduced;
+    };
+    /// What was chosen at a level of forms, and the best whole form there.
+    struct level_choice {
+        result chosen;
+        bytes limit;
+        whole_form whole;
+    };
+
+    /// Chooses a form at a level of forms, and records it in `last` if there is one.
+    [[nodiscard]] expected<result, error> at_level_of_forms(const program& p, const schedule_options& within,
+                                                            bytes level, std::optional<level_choice>& last) {
+        schedule_options there = within;
+        there.memory_limit = memory_budget::of_variant(level, within.memory_limit.unit({}));
+        expected<result, error> chosen = merged(p, there);
+        if (!chosen) return chosen;
+        const program& unmerged = chosen->unmerged ? *chosen->unmerged : chosen->chosen.program;
+        last = level_choice{*chosen, level, whole_ ? *whole_ : whole_form{unmerged, chosen->is_reduced}};
+        return chosen;
+    }
+    /// Returns the whole form that was best at the last level of forms in the buckets of this level, if there are any.
+    /// With `to_beat`, it may also return nothing if no buckets are faster than that.
+    [[nodiscard]] std::optional<result> at_level_of_buckets(const schedule_options& within, bytes level,
+                                                            const level_choice& last,
+                                                            std::optional<nanoseconds> to_beat) {
+        schedule_options there = within;
+        there.memory_limit = memory_budget::of_variant(level, within.memory_limit.unit({}));
+        if (wanted_.buckets == form_choice::never || !list_schedule(writer_.tasks(last.whole.of), there))
+            return std::nullopt;
+        auto again = in_buckets(last.whole, there, last.chosen, to_beat);
+        return again ? *std::move(again) : std::nullopt;
+    }
+
     /// Takes a form chosen at a level if it is faster within the limit, either in the order found for the limit or in
     /// its own. A level below the peak of the step has its own rungs, so its order may be the faster one.
     void take_if_faster(expected<result, error>& best, result chosen, const schedule_options& within) const {
@@ -200,11 +244,6 @@ private:
         best = std::move(chosen);
     }
 
-    /// The fastest form with neither chunks nor buckets.
-    struct whole_form {
-        program of;
-        bool is_reduced;
-    };
     std::optional<whole_form> whole_;         ///< set by `unmerged` if the form that it chose has chunks
     std::optional<result> whole_in_buckets_;  ///< that form in buckets, if `merged` chose another one
 
@@ -228,7 +267,9 @@ private:
                 take_buckets(best, best.chosen.program, {**std::move(made), *std::move(scheduled)});
         }
         if (!whole_) return found;
-        auto whole = in_buckets(*whole_, within, best, within.memory_limit.limit({}) <= limit_);
+        const std::optional to_beat(best.chosen.schedule.makespan());
+        auto whole =
+            in_buckets(*whole_, within, best, within.memory_limit.limit({}) <= limit_ ? to_beat : std::nullopt);
         if (!whole) best.passed_over.push_back(whole.error());
         if (!whole || !*whole) return found;
         if ((*whole)->chosen.schedule.makespan() < best.chosen.schedule.makespan()) best = **std::move(whole);
@@ -240,12 +281,11 @@ private:
         best.chosen = std::move(in_buckets);
     }
     /// Returns the whole form in buckets, with the other fields of `best`; nothing if there are no buckets or nothing
-    /// fits. If `is_faster` is set, it may also return nothing if buckets cannot be faster than `best`.
+    /// fits. With `to_beat`, it may also return nothing if no buckets are faster than that.
     [[nodiscard]] expected<std::optional<result>, error> in_buckets(const whole_form& whole,
                                                                     const schedule_options& within, const result& best,
-                                                                    bool is_faster) {
-        const std::optional to_beat(best.chosen.schedule.makespan());
-        auto made = writer_.in_buckets(whole.of, within, is_faster ? to_beat : std::nullopt);
+                                                                    std::optional<nanoseconds> to_beat) {
+        auto made = writer_.in_buckets(whole.of, within, to_beat);
         if (!made) return unexpected(made.error());
         if (!*made || !times_fit(writer_.tasks(**made), within.under)) return std::optional<result>();
         auto scheduled = list_schedule(writer_.tasks(**made), within);
