@@ -138,7 +138,7 @@ template <form_writer W>
     detail::form_chooser<W> chooser(writer, wanted, within, unlimited_bytes);
     // A search for buckets at a level between two levels of forms takes as long as one at those, and most find little
     // that is not known. So there is one only where a hundredth may be gained: if what is known within that level is
-    // slower by that than what is known within the level of forms above, and if buckets may be faster by that at all.
+    // slower by that than what is known within the next larger level, and if buckets may be faster by that at all.
     const auto to_beat = [&](bytes level, bytes above) -> std::optional<nanoseconds> {
         const std::optional<nanoseconds> here = front.fastest_within(level), there = front.fastest_within(above);
         if (!there) return std::nullopt;

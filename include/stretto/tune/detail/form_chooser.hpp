@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <utility>
@@ -58,8 +59,8 @@ public:
     }
 
     /// Calls take(form) for the forms that are chosen for a program at the levels of memory up to the limit. Levels of
-    /// buckets come last, and only those for which `to_beat(level, above)` returns a makespan that buckets should beat
-    /// there; `above` is the level of forms above it, or the level itself if there is none.
+    /// buckets come last, from the largest on, and only those for which `to_beat(level, above)` returns a makespan that
+    /// buckets should beat there; `above` is the next larger level of any kind, or the level itself if there is none.
     template <class Take, class ToBeat>
     void run_levels(const program& p, Take take, ToBeat to_beat) {
         const std::vector<form_level> levels = levels_of_forms(limit_, within_.memory_limit.unit({}));
@@ -73,12 +74,15 @@ public:
             }
             below.push_back(last);
         }
-        for (std::size_t k = 0; k < levels.size(); ++k) {
+        std::vector<std::size_t> descending(levels.size());
+        std::iota(descending.begin(), descending.end(), std::size_t{0});
+        std::stable_sort(descending.begin(), descending.end(),
+                         [&](std::size_t a, std::size_t b) { return levels[a].limit > levels[b].limit; });
+        bytes above = levels[descending.front()].limit;
+        for (const std::size_t k : descending) {
+            const bytes next = std::exchange(above, levels[k].limit);
             if (levels[k].of_forms || !below[k]) continue;
-            bytes above = unlimited_bytes;
-            for (const form_level& other : levels)
-                if (other.of_forms && other.limit >= levels[k].limit) above = std::min(above, other.limit);
-            const std::optional<nanoseconds> beaten = to_beat(levels[k].limit, above);
+            const std::optional<nanoseconds> beaten = to_beat(levels[k].limit, next);
             if (!beaten) continue;
             if (auto again = at_level_of_buckets(within_, levels[k].limit, *below[k], *beaten)) take(*std::move(again));
         }
