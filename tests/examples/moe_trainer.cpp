@@ -277,7 +277,9 @@ TEST_CASE("a step that cannot run in the requested chunks says why") {
         return plan ? std::string() : plan.error();
     };
     const std::int64_t all = s.shape.batch;
-    CHECK(refused("", {all, 1}) == "the step cannot run in chunks: what is to run in chunks");
+    CHECK(refused("", {all, 1}) ==
+          "the step cannot run in chunks: given has 6 rows of tokens along dimension 0, and the chunks of the region "
+          "have 6 + 1 = 7; rows per chunk add up to the tokens, or to a number that divides them");
     CHECK(refused("nowhere", {1, all - 1}) == "no part of the network is called nowhere");
     CHECK(refused("", {1, all - 1}).empty());
 }

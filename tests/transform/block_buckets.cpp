@@ -195,7 +195,7 @@ TEST_CASE("torchtitan B3: the number of buckets of each layer") {
 }
 
 TEST_CASE("one bucket for each block has the members of torchtitan's buckets, whatever the model") {
-    stretto_check("models", 300, [](const std::vector<bool>& drawn, bool experts_apart, bool chunked_loss) {
+    stretto_check("models", 60, [](const std::vector<bool>& drawn, bool experts_apart, bool chunked_loss) {
         const transformer_step s = step_of({drawn.begin(), drawn.end()}, experts_apart, chunked_loss);
         const auto due = s.members_in_torchtitan();
         RC_ASSERT(s.members(s.by_block()) == due);
