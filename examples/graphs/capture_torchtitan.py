@@ -168,11 +168,12 @@ def capture(options: argparse.Namespace, policy: str) -> dict[str, Any]:
     graph = made.gm.graph
     annotate(graph)
     used = dict.fromkeys(n.args[-1] for n in graph.nodes if n.target in COLLECTIVES)
+    gpus_per_node = max(min(8, options.gpus // 2), 1)  # at least two nodes
     groups = []
     for name in used:
         group = _resolve_process_group(name)
         ranks = tuple(dist.get_process_group_ranks(group))
-        groups.append(Group(name, group.group_desc, ranks, max(options.gpus // 2, 1)))
+        groups.append(Group(name, group.group_desc, ranks, gpus_per_node))
     inputs = [node for node in graph.nodes if node.op == "placeholder"]
     symbols = {
         str(extent): options.batch
