@@ -103,6 +103,7 @@ set(STRETTO_HEADERS
     include/stretto/backend/cuda_nccl/cuda_nccl_rank.hpp
     include/stretto/backend/cuda_nccl/detail/cuda_nccl_channel.hpp
     include/stretto/backend/detail/backend_checker.hpp
+    include/stretto/backend/detail/caller_memory.hpp
     include/stretto/backend/detail/collective_rules.hpp
     include/stretto/backend/detail/failure_of.hpp
     include/stretto/backend/detail/first_failure.hpp

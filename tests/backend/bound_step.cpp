@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "backend/random_step.hpp"
+#include "stretto/backend/check_log.hpp"
 #include "stretto/backend/host/host_world.hpp"
 #include "stretto/backend/recorder.hpp"
 #include "stretto/core/process_groups.hpp"
@@ -45,6 +46,21 @@ struct work {
     }
 };
 static_assert(step_work<work, program_view>);
+
+/// The memory of a caller who has one of the inputs, and wants some of the results where it says.
+struct caller_memory {
+    std::vector<row> rows;
+    std::uint32_t share = 3;  // of the operations, every so many
+
+    [[nodiscard]] std::byte* of(toy_value x) { return reinterpret_cast<std::byte*>(rows[x.op].data()); }
+};
+struct work_with_memory : work {
+    caller_memory* memory;
+
+    std::byte* address(toy_value x) const { return x.op == 0 ? memory->of(x) : nullptr; }
+    std::byte* destination(toy_value x) const { return x.op % memory->share == 0 ? memory->of(x) : nullptr; }
+};
+static_assert(step_work<work_with_memory, program_view>);
 
 process_groups two_groups(std::size_t ranks) {
     std::vector<rank_id> all(ranks);
@@ -98,6 +114,63 @@ TEST_CASE("random steps make what they make one operation after the other, found
             compared += ranks * p.ops.back().operands.size();
         });
     if (support::runs_all_cases()) CHECK(compared > 500);
+}
+
+TEST_CASE("a step reads inputs where the caller has them, and leaves results where the caller wants them") {
+    std::size_t found = 0;
+    stretto_check("memory of the caller", 60,
+                  [&](const std::vector<std::uint8_t>& bytes, const std::vector<std::uint8_t>& picks) {
+                      const std::size_t ranks = 1 + picks.size() % 3;
+                      const toy_program p = random_step(bytes);
+                      const task_graph g = support::graph_of(p);
+                      const auto order = check_order(g, support::random_order(g, picks));
+                      RC_ASSERT(order.has_value());
+                      const auto expected = interpret(p, ranks);
+                      const auto memory_of_rank = [&] {
+                          return caller_memory{std::vector<row>(p.ops.size()),
+                                               1 + static_cast<std::uint32_t>(bytes.size() % 3)};
+                      };
+                      std::vector<std::string> wrong(ranks);
+                      std::vector<std::size_t> found_there(ranks);
+                      host_world world(ranks, two_groups(ranks));
+                      const auto failure = world.run([&](host_rank& rank) {
+                          const std::size_t me = rank.rank();
+                          caller_memory own = memory_of_rank();
+                          auto step = bind_step(program_view{&p}, g, *order, work_with_memory{{&p}, &own}, rank);
+                          if (!step) {
+                              wrong[me] = explain(step.error());
+                              return;
+                          }
+                          for (int replay = 0; replay < 2; ++replay) {
+                              own.rows[0] = input(rank.rank(), 0);
+                              fill(step->template memory<std::uint32_t>({1, 0}), input(rank.rank(), 1));
+                              if (step->replay()) return;
+                              const auto& seen = p.ops.back().operands;
+                              for (std::size_t k = 0; k < seen.size(); ++k) {
+                                  const auto there = step->template memory<std::uint32_t>(seen[k]);
+                                  if (!std::equal(there.begin(), there.end(), expected[me][k].begin()))
+                                      wrong[me] = "value " + std::to_string(k) + " differs";
+                                  const bool allocates = p.ops[seen[k].op].results[0].size.count != 0;
+                                  if (!allocates || seen[k].op == 1 || seen[k].op % own.share != 0) continue;
+                                  ++found_there[me];
+                                  if (reinterpret_cast<std::byte*>(there.data()) != own.of(seen[k]))
+                                      wrong[me] = "value " + std::to_string(k) + " is elsewhere";
+                              }
+                          }
+                      });
+                      RC_ASSERT_FALSE(failure);
+                      for (const std::string& w : wrong) RC_ASSERT(w == "");
+                      for (const std::size_t n : found_there) found += n;
+
+                      // No two operations race in that memory, and no wait is superfluous.
+                      caller_memory own = memory_of_rank();
+                      recorder records(two_groups(ranks), 0);
+                      auto step = bind_step(program_view{&p}, g, *order, work_with_memory{{&p}, &own}, records);
+                      RC_ASSERT(step.has_value());
+                      RC_ASSERT_FALSE(step->replay());
+                      RC_ASSERT(check_log(g, step->order().program().arena, records.log()).empty());
+                  });
+    if (support::runs_all_cases()) CHECK(found > 100);
 }
 
 namespace {

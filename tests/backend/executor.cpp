@@ -158,6 +158,49 @@ TEST_CASE("what cannot be bound is refused, with the task that is the cause") {
     CHECK(made.error().why == why::order_of_another_graph);
 }
 
+namespace {
+
+/// Has the memory of all storages, by number: inputs and results are where it says.
+struct placing : source {
+    std::vector<std::byte*> at;
+
+    std::byte* address(value_id x) { return at[x]; }
+    std::byte* destination(value_id x) { return at[x]; }
+};
+
+}  // namespace
+
+TEST_CASE("storages that the caller places are not in the arena, and must not share bytes that are written") {
+    const toy_program p = two_channels();
+    const task_graph g = support::graph_of(p);
+    std::vector<std::byte> memory(512);
+    const auto bound = [&](std::vector<std::byte*> at) {
+        placing s{{&g}, std::move(at)};
+        recorder r(two_groups(), 0);
+        auto made = bind_order(g, in_program_order(g), s, r);
+        CHECK((made || r.log().empty()));
+        return made;
+    };
+    std::byte* const m = memory.data();
+    const auto apart = bound({m, nullptr, m + 64, nullptr, nullptr, nullptr, m + 192});
+    REQUIRE(apart);
+    CHECK(apart->address(0) == m);
+    CHECK(apart->address(2) == m + 64);
+    CHECK(apart->address(6) == m + 192);
+    CHECK(apart->program().arena.size.count == 128);  // %1 and %3 remain
+
+    const auto refusal = [&](std::vector<std::byte*> at) {
+        const auto made = bound(std::move(at));
+        REQUIRE_FALSE(made);
+        CHECK(explain(made.error()).find("bytes of its own") != std::string::npos);
+        return made.error();
+    };
+    CHECK(refusal({m, nullptr, m + 63, nullptr, nullptr, nullptr, m + 256}) == bind_error{why::shared_memory, 2});
+    CHECK(refusal({m + 127, nullptr, m, nullptr, nullptr, nullptr, m + 256}) == bind_error{why::shared_memory, 2});
+    CHECK(refusal({m, nullptr, m + 64, m + 191, nullptr, nullptr, m + 256}) == bind_error{why::shared_memory, 3});
+    CHECK(refusal({m, nullptr, nullptr, nullptr, nullptr, nullptr, m}) == bind_error{why::shared_memory, 6});
+}
+
 TEST_CASE("a start that sends no row has the room of its result or the length of a row from the source") {
     struct receiving : source {
         collective_call call(task_id t) const {

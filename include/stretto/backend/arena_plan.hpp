@@ -20,8 +20,8 @@ namespace stretto {
 struct arena_plan {
     static constexpr std::int64_t outside = -1;
 
-    /// By storage: its offset in bytes from the beginning of the arena; `outside` for storages of inputs, which the
-    /// caller owns, and for storages of size zero.
+    /// By storage: its offset in bytes from the beginning of the arena; `outside` for storages of inputs and others
+    /// that the caller owns, and for storages of size zero.
     std::vector<std::int64_t> offset;
     bytes size;                  ///< the size of the arena
     std::int64_t alignment = 1;  ///< the alignment of every offset, in bytes
@@ -33,11 +33,13 @@ struct arena_plan {
 
 /// Places each storage, when the task that allocates it is reached, at the lowest offset where it overlaps no live
 /// storage. A storage is live from that task to the last task in `order` that touches it, as in profile_memory;
-/// operands of the output are never freed. The size of the arena is the peak of the order if every storage is rounded
-/// up to the alignment, plus any fragmentation. Deterministic. O(V + E + S * storages live at once) for S storages.
-/// Precondition: `order` is a permutation of the tasks, and `alignment` is positive.
+/// operands of the output are never freed. Storages of inputs, and those of `of_caller`, are outside. The size of the
+/// arena is the peak of the order without them if every storage is rounded up to the alignment, plus any fragmentation.
+/// Deterministic. O(V + E + S * storages live at once) for S storages. Precondition: `order` is a permutation of the
+/// tasks, and `alignment` is positive.
 template <class = void>
-[[nodiscard]] arena_plan plan_arena(const task_graph& g, std::span<const task_id> order, std::int64_t alignment = 64) {
+[[nodiscard]] arena_plan plan_arena(const task_graph& g, std::span<const task_id> order, std::int64_t alignment = 64,
+                                    std::span<const value_id> of_caller = {}) {
     STRETTO_ASSERT(order.size() == g.size() && alignment > 0, "an arena is planned for an order of all tasks");
     struct block {
         std::int64_t begin, end;
@@ -51,11 +53,13 @@ template <class = void>
     arena_plan plan;
     plan.alignment = alignment;
     plan.offset.assign(g.allocation.size(), arena_plan::outside);
+    std::vector<char> apart(g.allocation.size(), false);
+    for (const value_id s : of_caller) apart[s] = true;
     std::vector<block> live;  // sorted by offset
     for (const task_id t : order) {
         if (g.kind[t] != op_kind::input) {
             for (value_id s = g.first_result[t]; s < g.first_result[t + 1]; ++s) {
-                if (g.allocation[s].count == 0) continue;
+                if (g.allocation[s].count == 0 || apart[s] != 0) continue;
                 const std::int64_t size = rounded(g.allocation[s].count);
                 std::int64_t begin = 0;
                 auto at = live.begin();

@@ -26,6 +26,7 @@ struct bind_error {
         capacity,                ///< a value that `task` uses has a capacity larger than its storage
         several_storages,        ///< `task` uses a value that lives in several storages, or none: it has no address
         no_address,              ///< an input that `task` uses has no address
+        shared_memory,           ///< `task` writes memory of the caller that belongs to another storage, too
         no_memory,               ///< the arena cannot be allocated
     };
     reason why;
@@ -60,6 +61,9 @@ struct bind_error {
             return "uses a value that lives in several storages, or in none, and so has no address";
         case why::no_address:
             return "uses an input for which the source gives no address";
+        case why::shared_memory:
+            return "writes memory of the caller that another storage uses, too; give each address(x) and "
+                   "destination(x) bytes of its own";
         case why::no_memory:
             break;
     }

@@ -26,7 +26,17 @@ namespace stretto {
 
 namespace detail {
 
+STRETTO_MEMBER_NAME(address);
+
 // An optional member is either missing, or as documented.
+template <class W, class X>
+concept work_address_returns_pointer_to_byte = !has_address<W, X> || requires(const W& work, X x) {
+    { work.address(x) } -> std::convertible_to<std::byte*>;
+};
+template <class W, class X>
+concept work_destination_returns_pointer_to_byte = !has_destination<W, X> || requires(const W& work, X x) {
+    { work.destination(x) } -> std::convertible_to<std::byte*>;
+};
 template <class W, class X>
 concept work_offset_returns_bytes = !has_offset<W, X> || requires(const W& work, X x) {
     { work.offset(x) } -> std::convertible_to<bytes>;
@@ -50,15 +60,18 @@ concept work_count_returns_pointer_to_const_int64 = !has_count<W, X> || requires
 ///   compute(v, memory)            does the work of an operation that computes; if the lane of the backend passes
 ///                                 arguments to kernels, such as a stream, these follow
 ///   call(v) -> collective_call    returns the call of a start; an op model with calls has this member already
-/// The members offset(x), row_bytes(v), count(x) and capacity(x) are optional. They mean the same as in kernel_source,
-/// but take handles of the IR instead of numbers. A member with one of these names that returns something else, or is
+/// The members address(x), destination(x), offset(x), row_bytes(v), count(x) and capacity(x) are optional. They mean
+/// the same as in kernel_source, but take handles of the IR instead of numbers. An input without an address, or whose
+/// address is null, gets memory of the backend. A member with one of these names that returns something else, or is
 /// not const, does not compile. The concept does not check `compute`, whose further arguments depend on the backend.
 template <class W, class G>
 concept step_work =
     dataflow_graph<G> && std::copy_constructible<W> &&
     requires(const W& work, vertex_t<G> v) {
         { work.call(v) } -> std::convertible_to<collective_call>;
-    } && detail::work_offset_returns_bytes<W, value_t<G>> && detail::work_capacity_returns_bytes<W, value_t<G>> &&
+    } && detail::work_address_returns_pointer_to_byte<W, value_t<G>> &&
+    detail::work_destination_returns_pointer_to_byte<W, value_t<G>> &&
+    detail::work_offset_returns_bytes<W, value_t<G>> && detail::work_capacity_returns_bytes<W, value_t<G>> &&
     detail::work_row_bytes_returns_bytes<W, vertex_t<G>> &&
     detail::work_count_returns_pointer_to_const_int64<W, value_t<G>>;
 
@@ -105,6 +118,11 @@ public:
         if constexpr (has_value_offset_of) return work_.offset(values_.value(x));
         else return {};
     }
+    [[nodiscard]] std::byte* destination(value_id x) const
+        requires requires(const Work& w, value_t<G> y) { w.destination(y); }
+    {
+        return work_.destination(values_.value(x));
+    }
     [[nodiscard]] bytes row_bytes(task_id t) const
         requires requires(const Work& w, vertex_t<G> v) { w.row_bytes(v); }
     {
@@ -133,7 +151,8 @@ private:
 }  // namespace detail
 
 /// A step that is bound to one rank of a backend, which must outlive it. `bind_step` makes one. It owns the memory of
-/// the inputs and of everything that the step computes. Only the thread of the rank uses it.
+/// the inputs and of everything that the step computes, but for what its `Work` has addresses and destinations. Only
+/// the thread of the rank uses it.
 template <backend B, dataflow_graph G, step_work<G> Work>
 class bound_step {
     using kernel_type = detail::step_kernel<vertex_t<G>, Work>;
@@ -182,7 +201,8 @@ private:
 };
 
 /// Binds an order of the tasks of `view` to a rank. Preconditions: `tasks` is the task graph of the view in its current
-/// state, and nothing is in the rank's queues. Inputs get memory of the backend, each aligned to 64 bytes. Returns the
+/// state, and nothing is in the rank's queues. Inputs without an address of the caller get memory of the backend, each
+/// aligned to 64 bytes. Memory of the caller must be such that the backend can access it. Returns the
 /// step, or the first error; `error.task` is the position of the operation in the view. An order that was not checked
 /// for `tasks` is such an error. The rank and the program of the view must outlive the step, and the program must not
 /// change; the graph and the order may be destroyed. Every kernel holds a copy of `work`, which should therefore be as
@@ -199,16 +219,21 @@ template <backend B, vertex_list_graph G, step_work<G> Work>
     }
     STRETTO_ASSERT(vertices.size() == tasks.size() && values.size() == tasks.allocation.size(),
                    "the task graph is of another program, or of this one before it was changed");
-    const auto is_input = [&](value_id x) { return tasks.kind[tasks.storage_owner[x]] == op_kind::input; };
+    std::vector<std::byte*> inputs(values.size(), nullptr);
+    if constexpr (requires(value_t<G> x) { work.address(x); })
+        for (value_id x = 0; x < values.size(); ++x)
+            if (tasks.kind[tasks.storage_owner[x]] == op_kind::input) inputs[x] = work.address(values.value(x));
+    const auto needs_memory = [&](value_id x) {
+        return tasks.kind[tasks.storage_owner[x]] == op_kind::input && inputs[x] == nullptr;
+    };
     const auto room = [&](value_id x) { return (tasks.allocation[x].count + alignment - 1) / alignment * alignment; };
     std::int64_t size = 0;
-    for (value_id x = 0; x < values.size(); ++x) size += is_input(x) ? room(x) : 0;
+    for (value_id x = 0; x < values.size(); ++x) size += needs_memory(x) ? room(x) : 0;
     std::optional<typename B::arena_type> memory = rank.make_arena({size}, std::size_t{alignment});
     if (!memory) return unexpected(bind_error{bind_error::reason::no_memory});
-    std::vector<std::byte*> inputs(values.size(), nullptr);
     std::byte* next = memory->data();
     for (value_id x = 0; x < values.size(); ++x)
-        if (is_input(x)) inputs[x] = std::exchange(next, next + room(x));
+        if (needs_memory(x)) inputs[x] = std::exchange(next, next + room(x));
 
     detail::step_source<G, Work> source(vertices, values, work, inputs);
     auto bound = bind_order(tasks, order, source, rank);

@@ -92,10 +92,16 @@ struct task_memory {
 
 namespace detail {
 
+STRETTO_MEMBER_NAME(destination);
 STRETTO_MEMBER_NAME(offset);
 STRETTO_MEMBER_NAME(capacity);
 STRETTO_MEMBER_NAME(row_bytes);
 STRETTO_MEMBER_NAME(count);
+
+template <class S>
+concept has_storage_destination = requires(S& s, value_id x) {
+    { s.destination(x) } -> std::convertible_to<std::byte*>;
+};
 
 template <class S>
 concept has_value_offset = requires(S& s, value_id x) {
@@ -120,6 +126,8 @@ concept has_measured_count = requires(S& s, value_id x) {
 // An optional member is either missing, or as documented. If an offset with another signature were ignored, a value
 // that begins inside its storage would silently be read from the beginning of the storage.
 template <class S>
+concept destination_returns_pointer_to_byte = !has_destination<S, value_id> || has_storage_destination<S>;
+template <class S>
 concept offset_returns_bytes = !has_offset<S, value_id> || has_value_offset<S>;
 template <class S>
 concept capacity_returns_bytes = !has_capacity<S, value_id> || has_value_capacity<S>;
@@ -141,6 +149,9 @@ using kernel_of = decltype(std::declval<S&>().kernel(task_id{}, task_memory{}));
 ///   call(t) -> collective_call        the call of a start, which sends its first operand and makes its first result
 ///   address(x) -> std::byte*          the address of a result x of an input, in memory of the caller; null is an error
 ///                                     if a task uses its bytes
+///   destination(x) -> std::byte*      where the caller wants a result x of a task that allocates it, in memory of the
+///                                     caller, of allocation(x) bytes; null: in the arena of the executor, which
+///                                     needs fewer bytes without it;                   optional: default null
 ///   offset(x) -> bytes                where a value begins in its storage;             optional: default 0
 ///   row_bytes(t) -> bytes             the length of a row of a start in unequal shares; optional: default 0. A start
 ///                                     with measured amounts cannot be bound without it. Others need it only on a rank
@@ -157,7 +168,8 @@ concept kernel_source =
         requires std::move_constructible<std::remove_cvref_t<decltype(s.kernel(t, memory))>>;
         { s.call(t) } -> std::convertible_to<collective_call>;
         { s.address(x) } -> std::convertible_to<std::byte*>;
-    } && detail::offset_returns_bytes<S> && detail::capacity_returns_bytes<S> && detail::row_bytes_returns_bytes<S> &&
+    } && detail::destination_returns_pointer_to_byte<S> && detail::offset_returns_bytes<S> &&
+    detail::capacity_returns_bytes<S> && detail::row_bytes_returns_bytes<S> &&
     detail::count_returns_pointer_to_const_int64<S>;
 
 }  // namespace stretto

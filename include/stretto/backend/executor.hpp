@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "stretto/backend/concepts.hpp"
+#include "stretto/backend/detail/caller_memory.hpp"
 #include "stretto/backend/lane_program.hpp"
 #include "stretto/backend/memory_access.hpp"
 #include "stretto/core/expected.hpp"
@@ -37,7 +38,8 @@ public:
     }
 
     /// Returns the address of a value, or null if it has no storage or several. The results of the step are there from
-    /// the end of a replay until the next one begins; the memory of other values may have been reused.
+    /// the end of a replay until the next one begins; the memory of other values may have been reused, unless the
+    /// caller owns it.
     [[nodiscard]] std::byte* address(value_id x) const { return addresses_[x]; }
     /// Returns the lane program that a replay issues.
     [[nodiscard]] const lane_program& program() const noexcept { return program_; }
@@ -87,7 +89,7 @@ private:
         using why = bind_error::reason;
         memory_ = backend_->make_arena(program_.arena.size, static_cast<std::size_t>(program_.arena.alignment));
         if (!memory_) return bind_error{why::no_memory};
-        find_addresses(g, source);
+        if (const auto error = detail::find_shared_memory(g, find_addresses(g, source))) return error;
         std::vector<typename B::communicator_type*> channels(g.groups, nullptr);
         std::vector<std::size_t> verbs(g.groups, 0);
         std::vector<std::byte*> operands, results;
@@ -202,18 +204,24 @@ private:
     }
 
     /// Finds the addresses of all values that live in one storage, in the arena or in memory of the caller. Other
-    /// values stay null, and are refused where a task uses them.
+    /// values stay null, and are refused where a task uses them. Returns, by storage, its address in memory of the
+    /// caller, or null if it is not there.
     template <class S>
-    void find_addresses(const task_graph& g, S& source) {
+    [[nodiscard]] std::vector<std::byte*> find_addresses(const task_graph& g, S& source) {
+        std::vector<std::byte*> of_caller(g.allocation.size(), nullptr);
+        for (value_id s = 0; s < g.allocation.size(); ++s) {
+            if (g.storages[s].size() != 1 || g.storages[s][0] != s || program_.arena.holds(s)) continue;
+            if (g.kind[g.storage_owner[s]] == op_kind::input) of_caller[s] = source.address(s);
+            else of_caller[s] = detail::destination_of(g, source, s);
+        }
         addresses_.assign(g.allocation.size(), nullptr);
         for (value_id x = 0; x < g.allocation.size(); ++x) {
             if (g.storages[x].size() != 1) continue;
             const value_id s = g.storages[x][0];
-            std::byte* base = nullptr;
-            if (program_.arena.holds(s)) base = memory_->data() + program_.arena.offset[s];
-            else if (g.kind[g.storage_owner[s]] == op_kind::input) base = source.address(s);
+            std::byte* const base = program_.arena.holds(s) ? memory_->data() + program_.arena.offset[s] : of_caller[s];
             if (base != nullptr) addresses_[x] = base + offset_of(source, x).count;
         }
+        return of_caller;
     }
     /// Appends the address of a value that a task uses; it is null for a value without bytes. Returns an error if the
     /// value has bytes but no single address.
@@ -238,13 +246,16 @@ private:
 };
 
 /// Binds an order to a rank of a backend, while nothing is in the rank's queues. The source provides the kernels of
-/// tasks and is not kept. The arena, and every storage in it, is aligned to 64 bytes. Returns the executor, or the
-/// first problem, in which case nothing has been launched, and nothing remains in the backend. Deterministic.
-/// The cost is that of plan_lanes, plus O(V + E) and the members of the group for each all-to-all.
+/// tasks and is not kept. The arena, and every storage in it, is aligned to 64 bytes; memory of the caller is used as
+/// it is, and must outlive the executor. Returns the executor, or the first problem, in which case nothing has been
+/// launched, and nothing remains in the backend. Deterministic. The cost is that of plan_lanes, plus O(V + E),
+/// O(s log s) for s storages of the caller, and the members of the group for each all-to-all.
 template <backend B, kernel_source S>
 [[nodiscard]] expected<executor<B, std::remove_cvref_t<detail::kernel_of<S>>>, bind_error> bind_order(
     const task_graph& g, const checked_order& order, S& source, B& rank) {
-    expected<lane_program, bind_error> program = plan_lanes(g, order);
+    const std::vector<value_id> of_caller = detail::storages_with_destination(g, source);
+    constexpr std::int64_t alignment = 64;
+    expected<lane_program, bind_error> program = plan_lanes(g, order, alignment, of_caller);
     if (!program) return unexpected(program.error());
     executor<B, std::remove_cvref_t<detail::kernel_of<S>>> made;
     made.backend_ = &rank;

@@ -63,10 +63,12 @@ struct lane_program {
 /// number depends is complete, so whatever it issues later, on any lane, comes after that. Deterministic. For L lanes
 /// it takes O(V L^2 + E L) time and O((V + values) L) space, plus the time of plan_arena and, for S storages in the
 /// arena, at most O(S^2); the minimum follows from vector clocks with one count for each lane (Mattern 1989).
+/// `of_caller` are storages that the caller owns, beside those of inputs; plan_arena leaves them out.
 /// Precondition: `alignment`, in bytes, is positive.
 template <class = void>
 [[nodiscard]] expected<lane_program, bind_error> plan_lanes(const task_graph& g, const checked_order& order,
-                                                            std::int64_t alignment = 64);
+                                                            std::int64_t alignment = 64,
+                                                            std::span<const value_id> of_caller = {});
 
 }  // namespace stretto
 

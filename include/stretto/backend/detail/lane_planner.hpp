@@ -186,9 +186,10 @@ private:
 namespace stretto {
 
 template <class>
-expected<lane_program, bind_error> plan_lanes(const task_graph& g, const checked_order& order, std::int64_t alignment) {
+expected<lane_program, bind_error> plan_lanes(const task_graph& g, const checked_order& order, std::int64_t alignment,
+                                              std::span<const value_id> of_caller) {
     if (!order.belongs_to(g)) return unexpected(bind_error{bind_error::reason::order_of_another_graph});
-    detail::lane_planner planner(g, plan_arena(g, order.order(), alignment));
+    detail::lane_planner planner(g, plan_arena(g, order.order(), alignment, of_caller));
     for (const task_id t : order.order()) planner.issue(t);
     return planner.take();
 }
