@@ -252,10 +252,11 @@ TEST_CASE("the step keeps every promise of a view and of an op model") {
 
 TEST_CASE("after 20 steps a step in chunks has the bits of eager chunks: weights, and what Adam remembers") {
     const model_shape shape = small_shape();
-    for (const mesh m : {mesh{1, 1}, mesh{2, 2}, mesh{4, 2}, mesh{4, 4}}) {
-        for (const std::size_t k : {1u, 2u, 3u, 4u})
-            compare_with_eager(shape, m, stretto::equal_chunks(shape.batch, k));
-        compare_with_eager(shape, m, {3, 1, 2});
+    std::uint32_t number = 0;
+    for (const mesh m : {mesh{4, 2}, mesh{1, 1}, mesh{2, 2}, mesh{4, 4}}) {
+        for (const std::size_t k : {3u, 1u, 2u, 4u})
+            if (support::runs_case(number++)) compare_with_eager(shape, m, stretto::equal_chunks(shape.batch, k));
+        if (support::runs_case(number++)) compare_with_eager(shape, m, {3, 1, 2});
     }
 }
 
@@ -303,9 +304,11 @@ TEST_CASE("in chunks or whole, every token has the same bits in the first step, 
     // also what experts elsewhere have made of its rows, and the gradients of all of these. Gradients of weights and
     // the loss are sums over rows, and sums over the rows of a chunk and then over chunks are rounded differently. Sums
     // of integers are not: tokens are counted alike, which is all that the biases of experts depend on.
+    std::uint32_t number = 0;
     for (const bool rounds : {false, true})
-        for (const mesh m : {mesh{1, 1}, mesh{2, 2}, mesh{4, 2}}) {
+        for (const mesh m : {mesh{2, 2}, mesh{1, 1}, mesh{4, 2}}) {
             if (rounds && m.ranks != 2) continue;
+            if (!support::runs_case(number++)) continue;
             CAPTURE(m.ranks);
             model_shape shape = small_shape();
             shape.rounds = rounds;

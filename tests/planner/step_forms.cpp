@@ -12,6 +12,7 @@
 #include "program.hpp"
 #include "stretto/capture/capture_reader.hpp"
 #include "stretto/testing/check_form_writer.hpp"
+#include "support/prop.hpp"
 #include "support/reduction_step.hpp"
 
 using namespace planner;
@@ -51,7 +52,7 @@ TEST_CASE("every form of a step whose exchanges share a communicator keeps its p
 
 TEST_CASE("every form of a step with recomputation keeps its promises") {
     CHECK(forms_of(example("moe_recompute_selective"), "auto").refused == 0);
-    CHECK(forms_of(example("moe_recompute_layers"), "2").refused == 0);
+    if (support::runs_case(2)) CHECK(forms_of(example("moe_recompute_layers"), "2").refused == 0);
 }
 
 TEST_CASE("every form of a step with sums of collectives keeps its promises") {
