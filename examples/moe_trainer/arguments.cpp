@@ -88,6 +88,8 @@ parsed_arguments parse(int argc, const char* const* argv) {
     app.add_flag("--round", a.shape.rounds, "round rows to 16 bits (bf16) before they travel");
     app.add_option("--text", a.text, "what is learned; its bytes [/usr/share/common-licenses/GPL-3]")
         ->type_name("FILE");
+    app.add_option("--blas", a.blas, "library that multiplies matrices, such as libopenblas.so.0 [own loops]")
+        ->type_name("FILE");
     app.add_option("--trace", a.trace, "write the step and the last ones of the run, for ui.perfetto.dev")
         ->type_name("FILE");
     app.add_option("--write-step", a.step_file, "write the planned step for stretto-plan, of which --trace is a run")

@@ -23,7 +23,8 @@ namespace trainer {
 [[nodiscard]] std::optional<std::string> fault_of_file(const std::string& path);
 
 /// A training between two steps, with all that must be the same to continue it. That includes the chunks in which it
-/// has run, since sums over other chunks are rounded differently.
+/// has run, since sums over other chunks are rounded differently. What multiplies matrices is not included, because the
+/// name of a library does not tell how it rounds: its version and the processor matter, too.
 struct checkpoint {
     model_shape shape;
     trainer::mesh mesh;

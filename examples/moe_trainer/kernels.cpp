@@ -6,32 +6,10 @@
 #include <cstring>
 #include <numeric>
 
+#include "products.hpp"
+
 namespace trainer {
 namespace {
-
-/// Computes a block of `rows` times `columns` results, whose sums stay in registers.
-template <std::size_t rows, std::size_t columns>
-void block(std::size_t k, const float* a, std::size_t down, std::size_t along, const float* b, std::size_t width,
-           float* c, bool adds) {
-    float sum[rows][columns];
-    for (std::size_t r = 0; r < rows; ++r)
-        for (std::size_t j = 0; j < columns; ++j) sum[r][j] = adds ? c[r * width + j] : 0.0f;
-    for (std::size_t x = 0; x < k; ++x)
-        for (std::size_t r = 0; r < rows; ++r) {
-            const float left = a[r * down + x * along];
-            for (std::size_t j = 0; j < columns; ++j) sum[r][j] += left * b[x * width + j];
-        }
-    for (std::size_t r = 0; r < rows; ++r)
-        for (std::size_t j = 0; j < columns; ++j) c[r * width + j] = sum[r][j];
-}
-
-template <std::size_t rows>
-void band(std::size_t n, std::size_t k, const float* a, std::size_t down, std::size_t along, const float* b, float* c,
-          bool adds) {
-    std::size_t j = 0;
-    for (; j + 8 <= n; j += 8) block<rows, 8>(k, a, down, along, b + j, n, c + j, adds);
-    for (; j < n; ++j) block<rows, 1>(k, a, down, along, b + j, n, c + j, adds);
-}
 
 float sigmoid(float x) { return 1.0f / (1.0f + std::exp(-x)); }
 
@@ -155,23 +133,6 @@ private:
 };
 
 }  // namespace
-
-void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, std::int64_t a_down, std::int64_t a_along,
-              const float* b, float* c, bool adds) {
-    const auto columns = static_cast<std::size_t>(n), inside = static_cast<std::size_t>(k);
-    const auto down = static_cast<std::size_t>(a_down), along = static_cast<std::size_t>(a_along);
-    std::int64_t r = 0;
-    for (; r + 4 <= m; r += 4) band<4>(columns, inside, a + r * a_down, down, along, b, c + r * n, adds);
-    for (; r < m; ++r) band<1>(columns, inside, a + r * a_down, down, along, b, c + r * n, adds);
-}
-
-void multiply_transposed(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, const float* b, float* c) {
-    thread_local std::vector<float> turned;
-    turned.resize(static_cast<std::size_t>(n * k));
-    for (std::int64_t j = 0; j < n; ++j)
-        for (std::int64_t x = 0; x < k; ++x) turned[static_cast<std::size_t>(x * n + j)] = b[j * k + x];
-    multiply(m, n, k, a, k, 1, turned.data(), c, false);
-}
 
 float rounded_to_16_bits(float x) {
     auto bits = std::bit_cast<std::uint32_t>(x);

@@ -12,6 +12,7 @@
 
 #include "costs.hpp"
 #include "files.hpp"
+#include "products.hpp"
 #include "real_time.hpp"
 #include "report.hpp"
 #include "stretto/schedule/certificate.hpp"
@@ -117,6 +118,7 @@ private:
     }
     /// Does everything that needs files, because they may exist for one process and not for another. Returns a status.
     int prepare() {
+        if (const auto wrong = compute_products_with(a_.blas)) return fail(2, *wrong);
         if (on_->is_first())
             for (const std::string& path : {a_.trace, a_.step_file, a_.report, a_.checkpoint})
                 if (!path.empty())

@@ -28,6 +28,7 @@ struct arguments {
     std::int64_t checkpoint_every = 0;  ///< steps between checkpoints; 0: only after the last step
     place_of_ranks where = place_of_ranks::host;
     bool real_time = false;
+    std::string blas = {};  ///< the library that multiplies matrices; none: loops of the trainer's own
 };
 
 /// Trains. Prints results to standard output, progress and errors to standard error. Returns the exit status: 0; 1 if

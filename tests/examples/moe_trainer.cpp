@@ -17,6 +17,7 @@
 
 #include "adapters.hpp"
 #include "costs.hpp"
+#include "examples/moe_trainer_blas.hpp"
 #include "examples/moe_trainer_eager.hpp"
 #include "forms.hpp"
 #include "rank_program.hpp"
@@ -267,6 +268,18 @@ TEST_CASE("and so it has if rows are rounded to 16 bits before they travel") {
     const trained with = train_in(build_step(shape, {2, 2}), {6}, 2, true);
     shape.rounds = false;
     CHECK(with.losses != train_in(build_step(shape, {2, 2}), {6}, 2, true).losses);
+}
+
+TEST_CASE("and so it has if a BLAS computes the products") {
+    const model_shape shape = small_shape();
+    const trained loops = train_in(build_step(shape, {2, 2}), {3, 1, 2}, 3, true);
+    support::with_each_blas([&](const std::string&) {
+        for (const std::vector<std::int64_t>& chunks : {std::vector<std::int64_t>{6}, {3, 1, 2}})
+            compare_with_eager(shape, {2, 2}, chunks);
+        // It is the same training, but for last bits.
+        const trained with = train_in(build_step(shape, {2, 2}), {3, 1, 2}, 3, true);
+        for (std::size_t k = 0; k < 3; ++k) CHECK(with.losses[k] == doctest::Approx(loops.losses[k]).epsilon(1e-4));
+    });
 }
 
 TEST_CASE("a step that cannot run in the requested chunks says why") {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "examples/moe_trainer_blas.hpp"
 #include "session.hpp"
 #include "stretto/capture/capture_reader.hpp"
 #include "stretto/capture/capture_view.hpp"
@@ -89,6 +90,20 @@ TEST_CASE("a resumed training has the bits of an uninterrupted one") {
     CHECK(at.files() == 4);
 }
 
+TEST_CASE("and so it has if a BLAS computes the products, in both runs") {
+    support::with_each_blas([](const std::string& library) {
+        const scratch at;
+        const auto run = [&](std::vector<std::string> more) {
+            more.insert(more.end(), {"--chunks", "3+1", "--blas", library});
+            return status_of(small(at, more));
+        };
+        CHECK(run({"--steps", "6", "--checkpoint", at.file("all")}) == 0);
+        CHECK(run({"--steps", "4", "--checkpoint", at.file("some")}) == 0);
+        CHECK(run({"--steps", "6", "--resume", at.file("some"), "--checkpoint", at.file("rest")}) == 0);
+        CHECK(*read_file(at.file("rest")) == *read_file(at.file("all")));
+    });
+}
+
 TEST_CASE("a checkpoint is read as it was written; cut short or changed anywhere, it is refused") {
     const std::string whole = spelled(some_checkpoint());
     const auto c = parsed_checkpoint(whole);
@@ -128,6 +143,8 @@ TEST_CASE("what cannot be used is said, with status 2, and no file is left") {
     CHECK(refuses({"--resume", at.file("nothing")}));
     CHECK(refuses({"--text", at.file("nothing")}));
     CHECK(refuses({"--text", at.path.string()}));
+    CHECK(refuses({"--blas", "libnobody.so.7", "--checkpoint", at.file("c"), "--report", at.file("r")}));
+    CHECK(refuses({"--blas", at.file("damaged"), "--checkpoint", at.file("c")}));
     CHECK(refuses({"--stepz", "3"}));
     CHECK(at.files() == 2);
 }
