@@ -70,106 +70,111 @@ process_groups two_groups(std::size_t ranks) {
     return groups;
 }
 
+/// A random step in a random order, and what its output reads on each rank.
+struct drawn_step {
+    drawn_step(const std::vector<std::uint8_t>& bytes, const std::vector<std::uint8_t>& picks)
+        : ranks(1 + picks.size() % 3),
+          p(random_step(bytes)),
+          g(support::graph_of(p)),
+          order(*check_order(g, support::random_order(g, picks))),
+          expected(interpret(p, ranks)) {}
+
+    std::size_t ranks;
+    toy_program p;
+    task_graph g;
+    checked_order order;
+    std::vector<std::vector<row>> expected;
+};
+
 void fill(std::span<std::uint32_t> to, const row& from) { std::copy(from.begin(), from.end(), to.begin()); }
 
 }  // namespace
 
 TEST_CASE("random steps make what they make one operation after the other, found by the handles of the program") {
     std::size_t compared = 0;
-    stretto_check(
-        "bound by handles", 60, [&](const std::vector<std::uint8_t>& bytes, const std::vector<std::uint8_t>& picks) {
-            const std::size_t ranks = 1 + picks.size() % 3;
-            const toy_program p = random_step(bytes);
-            const task_graph g = support::graph_of(p);
-            const auto order = check_order(g, support::random_order(g, picks));
-            RC_ASSERT(order.has_value());
-            const auto expected = interpret(p, ranks);
-            std::vector<std::string> wrong(ranks);
-            host_world world(ranks, two_groups(ranks));
-            const auto failure = world.run([&](host_rank& rank) {
-                const std::size_t me = rank.rank();
-                auto step = bind_step(program_view{&p}, g, *order, work{&p}, rank);
-                if (!step) {
-                    wrong[me] = explain(step.error());
-                    return;
+    const auto property = [&](const std::vector<std::uint8_t>& bytes, const std::vector<std::uint8_t>& picks) {
+        const drawn_step d(bytes, picks);
+        std::vector<std::string> wrong(d.ranks);
+        host_world world(d.ranks, two_groups(d.ranks));
+        const auto failure = world.run([&](host_rank& rank) {
+            const std::size_t me = rank.rank();
+            auto step = bind_step(program_view{&d.p}, d.g, d.order, work{&d.p}, rank);
+            if (!step) {
+                wrong[me] = explain(step.error());
+                return;
+            }
+            for (int replay = 0; replay < 2; ++replay) {
+                for (std::uint32_t v = 0; v < 2; ++v)
+                    fill(step->template memory<std::uint32_t>({v, 0}), input(rank.rank(), v));
+                for (std::uint32_t v = 0; v < 2; ++v)
+                    if (reinterpret_cast<std::uintptr_t>(step->template memory<std::byte>({v, 0}).data()) % 64 != 0)
+                        wrong[me] = "an input is not aligned";
+                if (step->replay()) return;
+                if (step->last_replay() <= nanoseconds{}) wrong[me] = "a replay has taken no time";
+                const auto& seen = d.p.ops.back().operands;
+                for (std::size_t k = 0; k < seen.size(); ++k) {
+                    const auto there = step->template memory<std::uint32_t>(seen[k]);
+                    if (there.size() != length || !std::equal(there.begin(), there.end(), d.expected[me][k].begin()))
+                        wrong[me] = "value " + std::to_string(k) + " differs";
                 }
-                for (int replay = 0; replay < 2; ++replay) {
-                    for (std::uint32_t v = 0; v < 2; ++v)
-                        fill(step->template memory<std::uint32_t>({v, 0}), input(rank.rank(), v));
-                    for (std::uint32_t v = 0; v < 2; ++v)
-                        if (reinterpret_cast<std::uintptr_t>(step->template memory<std::byte>({v, 0}).data()) % 64 != 0)
-                            wrong[me] = "an input is not aligned";
-                    if (step->replay()) return;
-                    if (step->last_replay() <= nanoseconds{}) wrong[me] = "a replay has taken no time";
-                    const auto& seen = p.ops.back().operands;
-                    for (std::size_t k = 0; k < seen.size(); ++k) {
-                        const auto there = step->template memory<std::uint32_t>(seen[k]);
-                        if (there.size() != length || !std::equal(there.begin(), there.end(), expected[me][k].begin()))
-                            wrong[me] = "value " + std::to_string(k) + " differs";
-                    }
-                }
-            });
-            RC_ASSERT_FALSE(failure);
-            for (const std::string& w : wrong) RC_ASSERT(w == "");
-            compared += ranks * p.ops.back().operands.size();
+            }
         });
+        RC_ASSERT_FALSE(failure);
+        for (const std::string& w : wrong) RC_ASSERT(w == "");
+        compared += d.ranks * d.p.ops.back().operands.size();
+    };
+    stretto_check("bound by handles", 60, property);
     if (support::runs_all_cases()) CHECK(compared > 500);
 }
 
 TEST_CASE("a step reads inputs where the caller has them, and leaves results where the caller wants them") {
     std::size_t found = 0;
-    stretto_check("memory of the caller", 60,
-                  [&](const std::vector<std::uint8_t>& bytes, const std::vector<std::uint8_t>& picks) {
-                      const std::size_t ranks = 1 + picks.size() % 3;
-                      const toy_program p = random_step(bytes);
-                      const task_graph g = support::graph_of(p);
-                      const auto order = check_order(g, support::random_order(g, picks));
-                      RC_ASSERT(order.has_value());
-                      const auto expected = interpret(p, ranks);
-                      const auto memory_of_rank = [&] {
-                          return caller_memory{std::vector<row>(p.ops.size()),
-                                               1 + static_cast<std::uint32_t>(bytes.size() % 3)};
-                      };
-                      std::vector<std::string> wrong(ranks);
-                      std::vector<std::size_t> found_there(ranks);
-                      host_world world(ranks, two_groups(ranks));
-                      const auto failure = world.run([&](host_rank& rank) {
-                          const std::size_t me = rank.rank();
-                          caller_memory own = memory_of_rank();
-                          auto step = bind_step(program_view{&p}, g, *order, work_with_memory{{&p}, &own}, rank);
-                          if (!step) {
-                              wrong[me] = explain(step.error());
-                              return;
-                          }
-                          for (int replay = 0; replay < 2; ++replay) {
-                              own.rows[0] = input(rank.rank(), 0);
-                              fill(step->template memory<std::uint32_t>({1, 0}), input(rank.rank(), 1));
-                              if (step->replay()) return;
-                              const auto& seen = p.ops.back().operands;
-                              for (std::size_t k = 0; k < seen.size(); ++k) {
-                                  const auto there = step->template memory<std::uint32_t>(seen[k]);
-                                  if (!std::equal(there.begin(), there.end(), expected[me][k].begin()))
-                                      wrong[me] = "value " + std::to_string(k) + " differs";
-                                  const bool allocates = p.ops[seen[k].op].results[0].size.count != 0;
-                                  if (!allocates || seen[k].op == 1 || seen[k].op % own.share != 0) continue;
-                                  ++found_there[me];
-                                  if (reinterpret_cast<std::byte*>(there.data()) != own.of(seen[k]))
-                                      wrong[me] = "value " + std::to_string(k) + " is elsewhere";
-                              }
-                          }
-                      });
-                      RC_ASSERT_FALSE(failure);
-                      for (const std::string& w : wrong) RC_ASSERT(w == "");
-                      for (const std::size_t n : found_there) found += n;
+    const auto property = [&](const std::vector<std::uint8_t>& bytes, const std::vector<std::uint8_t>& picks) {
+        const drawn_step d(bytes, picks);
+        const auto memory_of_rank = [&] {
+            return caller_memory{std::vector<row>(d.p.ops.size()), 1 + static_cast<std::uint32_t>(bytes.size() % 3)};
+        };
+        std::vector<std::string> wrong(d.ranks);
+        std::vector<std::size_t> found_there(d.ranks);
+        host_world world(d.ranks, two_groups(d.ranks));
+        const auto failure = world.run([&](host_rank& rank) {
+            const std::size_t me = rank.rank();
+            caller_memory own = memory_of_rank();
+            auto step = bind_step(program_view{&d.p}, d.g, d.order, work_with_memory{{&d.p}, &own}, rank);
+            if (!step) {
+                wrong[me] = explain(step.error());
+                return;
+            }
+            for (int replay = 0; replay < 2; ++replay) {
+                own.rows[0] = input(rank.rank(), 0);
+                fill(step->template memory<std::uint32_t>({1, 0}), input(rank.rank(), 1));
+                if (step->replay()) return;
+                const auto& seen = d.p.ops.back().operands;
+                for (std::size_t k = 0; k < seen.size(); ++k) {
+                    const auto there = step->template memory<std::uint32_t>(seen[k]);
+                    if (there.size() != length || !std::equal(there.begin(), there.end(), d.expected[me][k].begin()))
+                        wrong[me] = "value " + std::to_string(k) + " differs";
+                    const bool allocates = d.p.ops[seen[k].op].results[0].size.count != 0;
+                    if (!allocates || seen[k].op == 1 || seen[k].op % own.share != 0) continue;
+                    ++found_there[me];
+                    if (reinterpret_cast<std::byte*>(there.data()) != own.of(seen[k]))
+                        wrong[me] = "value " + std::to_string(k) + " is elsewhere";
+                }
+            }
+        });
+        RC_ASSERT_FALSE(failure);
+        for (const std::string& w : wrong) RC_ASSERT(w == "");
+        for (const std::size_t n : found_there) found += n;
 
-                      // No two operations race in that memory, and no wait is superfluous.
-                      caller_memory own = memory_of_rank();
-                      recorder records(two_groups(ranks), 0);
-                      auto step = bind_step(program_view{&p}, g, *order, work_with_memory{{&p}, &own}, records);
-                      RC_ASSERT(step.has_value());
-                      RC_ASSERT_FALSE(step->replay());
-                      RC_ASSERT(check_log(g, step->order().program().arena, records.log()).empty());
-                  });
+        // No two operations race in that memory, and no wait is superfluous.
+        caller_memory own = memory_of_rank();
+        recorder records(two_groups(d.ranks), 0);
+        auto step = bind_step(program_view{&d.p}, d.g, d.order, work_with_memory{{&d.p}, &own}, records);
+        RC_ASSERT(step.has_value());
+        RC_ASSERT_FALSE(step->replay());
+        RC_ASSERT(check_log(d.g, step->order().program().arena, records.log()).empty());
+    };
+    stretto_check("memory of the caller", 60, property);
     if (support::runs_all_cases()) CHECK(found > 100);
 }
 
