@@ -171,9 +171,10 @@ public:
     [[nodiscard]] nanoseconds last_replay() const noexcept { return last_; }
 
     /// Returns the elements of a value, from its beginning to the end of its storage; none for a value without storage.
-    /// The caller may write those of an input between replays; they are uninitialized at first. The results of the step
-    /// are valid after a replay until the next one begins. The host can access the elements if it can access arenas of
-    /// the backend. O(results of the operation that produces `x`). Precondition: the step has `x`.
+    /// The caller may write those of an input between replays; in memory of the backend they are uninitialized at
+    /// first. The results of the step are valid after a replay until the next one begins. The host can access the
+    /// elements if it can access arenas of the backend. O(results of the operation that produces `x`). Precondition:
+    /// the step has `x`.
     template <class T>
     [[nodiscard]] std::span<T> memory(value_t<G> x) const {
         const value_id id = values_.number(x);

@@ -124,7 +124,8 @@ concept has_measured_count = requires(S& s, value_id x) {
 };
 
 // An optional member is either missing, or as documented. If an offset with another signature were ignored, a value
-// that begins inside its storage would silently be read from the beginning of the storage.
+// that begins inside its storage would silently be read from the beginning of the storage; and if a destination were,
+// the caller would look for a result where nothing has been written.
 template <class S>
 concept destination_returns_pointer_to_byte = !has_destination<S, value_id> || has_storage_destination<S>;
 template <class S>
@@ -149,9 +150,8 @@ using kernel_of = decltype(std::declval<S&>().kernel(task_id{}, task_memory{}));
 ///   call(t) -> collective_call        the call of a start, which sends its first operand and makes its first result
 ///   address(x) -> std::byte*          the address of a result x of an input, in memory of the caller; null is an error
 ///                                     if a task uses its bytes
-///   destination(x) -> std::byte*      where the caller wants a result x of a task that allocates it, in memory of the
-///                                     caller, of allocation(x) bytes; null: in the arena of the executor, which
-///                                     needs fewer bytes without it;                   optional: default null
+///   destination(x) -> std::byte*      the address, in memory of the caller, at which a task makes its result x, if the
+///                                     task allocates x; null: in the arena;           optional: default null
 ///   offset(x) -> bytes                where a value begins in its storage;             optional: default 0
 ///   row_bytes(t) -> bytes             the length of a row of a start in unequal shares; optional: default 0. A start
 ///                                     with measured amounts cannot be bound without it. Others need it only on a rank
