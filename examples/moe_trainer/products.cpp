@@ -73,11 +73,14 @@ std::optional<std::string> compute_products_with(const std::string& library) {
     if (library.empty()) return blas = nullptr, std::nullopt;
     void* const opened = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
     void* const found = opened == nullptr ? nullptr : dlsym(opened, "cblas_sgemm");
-    if (found == nullptr)
-        return "--blas " + library +
-               ": there is no BLAS with cblas_sgemm; install libopenblas0-pthread and use --blas libopenblas.so.0, or "
-               "libblas3 and --blas libblas.so.3 (" +
-               dlerror() + ")";
+    if (found == nullptr) {
+        std::string wrong = "--blas " + library +
+                            ": there is no BLAS with cblas_sgemm; install libopenblas0-pthread and use "
+                            "--blas libopenblas.so.0, or libblas3 and --blas libblas.so.3 (" +
+                            dlerror() + ")";
+        if (opened != nullptr) dlclose(opened);
+        return wrong;
+    }
     // OpenBLAS would divide every product among all processors, on which the other ranks compute.
     if (void* const limits = dlsym(opened, "openblas_set_num_threads"))
         reinterpret_cast<void (*)(int threads)>(limits)(1);
