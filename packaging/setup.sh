@@ -111,14 +111,15 @@ build() {
 }
 
 # run_ctest PRESET [CTEST_OPTION...]: runs the tests of build/PRESET; sets `passed` and `failed`, lists the failures. The
-# log is build/log/ctest-PRESET.txt, or $ctest_log_name.txt there.
+# log is build/log/ctest-PRESET.txt, or $ctest_log_name.txt there. One test more than there are processors at a time,
+# because those of ranks that die or hang wait most of their time.
 # shellcheck disable=SC2034  # read by the caller
 run_ctest() {
     preset=$1
     shift
     ctest_log=$log_dir/${ctest_log_name:-ctest-$preset}.txt
     passed=0 failed=0
-    ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "$(compile_jobs)" "$@" \
+    ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j $(($(compile_jobs) + 1)) "$@" \
         >"$ctest_log" 2>&1 </dev/null || failed=1
     # ctest ends with: 97% tests passed, 2 tests failed out of 71
     summary=$(sed -n 's/^.*% tests passed, \([0-9]*\) tests failed out of \([0-9]*\)$/\1 \2/p' "$ctest_log")

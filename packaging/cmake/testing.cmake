@@ -54,7 +54,13 @@ target_link_libraries(stretto_capture_test_support PUBLIC stretto::capture docte
 target_compile_definitions(stretto_capture_test_support PRIVATE DOCTEST_CONFIG_SUPER_FAST_ASSERTS)
 target_include_directories(stretto_capture_test_support PUBLIC ${PROJECT_SOURCE_DIR}/tests)
 if(STRETTO_ROOMS)
-    set_target_properties(stretto_capture_test_support PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
+    set_target_properties(stretto_test_support stretto_capture_test_support PROPERTIES
+        UNITY_BUILD ON
+        UNITY_BUILD_BATCH_SIZE 0)
+    # Not every test calls these, and one that does not may have a main() or assertions of its own.
+    set_source_files_properties(
+        ${PROJECT_SOURCE_DIR}/tests/main.cpp ${PROJECT_SOURCE_DIR}/tests/support/schedule_oracles.cpp
+        PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endif()
 
 stretto_optimise(stretto_test_support stretto_capture_test_support)
