@@ -547,6 +547,18 @@ TEST_CASE("a pack reads where it stands, not where its bucket is launched") {
     CHECK(r.violations[0].other == "cast1");
 }
 
+TEST_CASE("a write keeps the name of what it writes") {
+    draft step = sample_step();
+    step["write_twice"].inputs[0] = "acc_view";
+    draft plan = step;
+    CHECK(check_plan(step.build(), plan.build()).legal());
+    plan["write_twice"].writes = {"acc_view"};  // of the same storage
+    const plan_report r = check_plan(step.build(), plan.build());
+    REQUIRE(r.violations.size() == 1);
+    CHECK(r.violations[0].rule == plan_rule::writes_changed);
+    CHECK(r.violations[0].node == "write_twice");
+}
+
 namespace {
 
 /// The sample step, which adds `down` to `acc` in place.

@@ -99,7 +99,7 @@ private:
         same("payload", a.payload(u).count, b.payload(v).count);
         check_results(u, v);
         check_inputs(u, v);
-        check_writes(u, v);
+        check_same_writes(u, v);
         check_storages(u, v);
         if (!converts && a.inputs(u).size() == b.inputs(v).size())
             for (const char* key : {"args", "kwargs"})
@@ -198,8 +198,14 @@ private:
         return stand_ins_.inside(v, was, is) ? plan_stand_ins::answer::yes : plan_stand_ins::answer::no;
     }
 
-    /// Requires that v writes what u writes. A written storage may be named by the node that allocates it or by a view
-    /// of it, and a clone may name it by the other of the two.
+    /// Requires that the survivor v names what u names as written. Stand-ins have the names of what they replace.
+    void check_same_writes(old_id u, new_id v) {
+        if (!std::ranges::equal(m_.step.writes(u), m_.plan.writes(v),
+                                [&](old_id w, new_id x) { return m_.step.name(w) == m_.plan.name(x); }))
+            add_write_change(v);
+    }
+    /// Requires that the clone v writes what u writes. A written storage may be named by the node that allocates it or
+    /// by a view of it, and a clone may name it by the other of the two.
     void check_writes(old_id u, new_id v) {
         const auto was = m_.step.writes(u), operands = m_.step.inputs(u), is = m_.plan.writes(v);
         const auto stands_for = [&](old_id y, new_id x) { return fits(v, y, x) == plan_stand_ins::answer::yes; };
@@ -209,9 +215,11 @@ private:
                 return stands_for(w, x) || std::ranges::any_of(operands, names);
             });
         };
-        if (was.size() != is.size() || !std::ranges::all_of(was, kept))
-            add(plan_rule::writes_changed, m_.plan.name(v), "", "does not write in place what it writes in the step",
-                "mutates names the same nodes");
+        if (was.size() != is.size() || !std::ranges::all_of(was, kept)) add_write_change(v);
+    }
+    void add_write_change(new_id v) {
+        add(plan_rule::writes_changed, m_.plan.name(v), "", "does not write in place what it writes in the step",
+            "mutates names the same nodes");
     }
 
     /// Requires that results live at least where they lived before, because every rule about order and memory relies on
