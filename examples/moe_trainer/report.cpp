@@ -84,6 +84,8 @@ std::string html_report(const run_figures& f, const std::vector<double>& losses,
                                                         " %, at least") +
            row("collectives hidden", number(100 * f.overlap_predicted, 0) + " % predicted, " +
                                          number(100 * f.overlap_measured, 0) + " % measured") +
+           row("between kernels and waits, ms",
+               number(f.between, 2) + ", " + number(100 * f.between / f.planned_measured, 1) + " % of the step") +
            row("chunks at most", std::to_string(f.chunks)) + row("buckets", std::to_string(f.buckets)) +
            row("exchanges on a communicator of their own", f.isolated ? "yes" : "no") +
            row("tokens a second", number(f.tokens_per_second, 0)) + "</table>\n";

@@ -22,6 +22,7 @@ struct run_figures {
     double busiest = 0;     ///< load of the busiest lane or channel of the planned step: a bound for any overlap
     double contention = 1;  ///< how many times slower kernels are during transfers, in the run
     double contended = 0, contended_bound = 0;  ///< the prediction and the bound under that contention
+    double between = 0;                         ///< ms of a step in which the lane neither computes nor waits
     double collectives = 0, overlap_predicted = 0, overlap_measured = 0;
     double first_loss = 0, last_loss = 0, entropy = 0, tokens_per_second = 0;
 

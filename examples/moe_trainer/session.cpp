@@ -297,6 +297,8 @@ private:
                 100 * figures_.share_of(figures_.contended_bound), figures_.ceiling());
             std::printf("overlap: %.0f %% of %.1f ms of collectives hidden predicted, %.0f %% measured\n",
                         100 * figures_.overlap_predicted, figures_.collectives, 100 * figures_.overlap_measured);
+            std::printf("between kernels and waits: %.2f ms of a step, %.1f %% of it\n", figures_.between,
+                        100 * figures_.between / figures_.planned_measured);
         }
         std::printf("loss: %.3f -> %.3f nats a byte (unigram entropy of the text: %.3f); %.0f tokens/s\n",
                     figures_.first_loss, figures_.last_loss, figures_.entropy, figures_.tokens_per_second);
@@ -305,6 +307,7 @@ private:
     void compare_with_prediction(const std::vector<stretto::measured_span>& times) {
         const stretto::task_graph& g = *planned_->chosen.tasks;
         const stretto::measured_run run = stretto::summarize_run(g, times);
+        figures_.between = stretto::to_milliseconds(run.between);
         stretto::nanoseconds kernels;
         for (stretto::task_id t = 0; t < g.size(); ++t)
             if (g.kind[t] == stretto::op_kind::compute) kernels += run.tasks[t].duration;

@@ -258,6 +258,7 @@ std::string measured_of(const comparison& c, std::size_t count) {
                   human(sum.jitter) + " more in which ranks wait for others");
     out += figure("The lane is blocked", human(sum.blocked),
                   human(sum.exposed) + " of it exposed: while the collective transfers");
+    out += figure("Between both", human(c.measured->run.between), "launches, and other users of the lane's core");
     out +=
         "</section>\n<table class=\"run\"><thead><tr><th>predicted</th><th>measured</th><th>difference</th>"
         "<th>operation</th><th>jitter</th></tr>"

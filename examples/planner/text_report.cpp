@@ -129,6 +129,7 @@ std::string measured_of(const comparison& c, std::size_t count, const paint& p) 
         human(sum.jitter) + " more in which ranks wait for others");
     row("blocked", c.after.times.exposed, sum.blocked,
         human(sum.exposed) + " of it exposed: while the collective transfers");
+    row("between", {}, c.measured->run.between, "where the lane is in neither: launches, and other users of its core");
     std::vector<difference> most = differences_of(c);
     const std::size_t all = most.size();
     most.resize(std::min(all, count));
@@ -295,6 +296,7 @@ std::string measured_as_json(const comparison& c) {
     o.add("blocked_ns", sum.blocked.count);
     o.add("exposed_ns", sum.exposed.count);
     o.add("jitter_ns", sum.jitter.count);
+    o.add("between_ns", c.measured->run.between.count);
     o.add("unknown_names", c.measured->unknown);
     o.add("unmeasured", c.measured->unmeasured);
     std::string list;

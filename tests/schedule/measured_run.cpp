@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -42,6 +43,22 @@ std::vector<measured_span> spans_of(const task_graph& g, const simulation& s, ra
 nanoseconds middle(std::vector<nanoseconds> all) {
     std::sort(all.begin(), all.end());
     return all[(all.size() - 1) / 2];
+}
+
+/// How many nanoseconds a lane is in none of its tasks, counted one by one between its first and last; nothing if it
+/// was in no task in this step. Precondition: all times are below 1000.
+std::optional<nanoseconds> idle_of_lane(const task_graph& g, const std::vector<measured_span>& all, std::uint32_t step,
+                                        rank_id rank) {
+    std::vector<bool> busy(1'000, false);
+    std::int64_t first = 1'000, last = -1;
+    for (const measured_span& s : all) {
+        if (s.step != step || s.rank != rank || g.kind[s.task] == op_kind::start) continue;
+        first = std::min(first, s.begin.count);
+        last = std::max(last, s.end.count);
+        for (std::int64_t t = s.begin.count; t < s.end.count; ++t) busy[static_cast<std::size_t>(t)] = true;
+    }
+    if (last < 0) return std::nullopt;
+    return nanoseconds{std::count(busy.begin() + first, busy.begin() + last, false)};
 }
 
 /// A kernel, a collective of two members, and the wait for it.
@@ -80,6 +97,7 @@ TEST_CASE("transfer is what the last member takes, jitter what the others wait f
     CHECK(run.tasks[3].blocked.count == 50);
     CHECK(run.tasks[3].exposed.count == 50);
     CHECK(run.tasks[0].spans == 0);
+    CHECK(run.between.count == 0);
 
     const measured_run early = summarize_run(g, std::vector(spans.begin(), spans.begin() + 3));
     CHECK(early.tasks[2].duration.count == 80);  // one rank alone cannot tell
@@ -115,6 +133,7 @@ TEST_CASE("ranks that keep to the clock measure what it says") {
                 all.insert(all.end(), more.begin(), more.end());
             }
         const measured_run run = summarize_run(g, all);
+        RC_ASSERT(run.between.count == 0);
         for (task_id t = 0; t < g.size(); ++t) {
             if (!does_work(g.kind[t])) {
                 RC_ASSERT(run.tasks[t].blocked == s.stall[t]);
@@ -171,6 +190,11 @@ TEST_CASE("random runs, put together by definition") {
         std::vector<nanoseconds> makespans;
         for (const auto& [step, when] : ends) makespans.push_back(when.second - when.first);
         if (!makespans.empty()) RC_ASSERT(run.middle.makespan == middle(makespans));
+        std::vector<nanoseconds> between;
+        for (const std::uint32_t step : {0u, 2u, 4u})
+            for (rank_id rank = 0; rank < 3; ++rank)
+                if (const auto idle = idle_of_lane(g, all, step, rank)) between.push_back(*idle);
+        RC_ASSERT(run.between == (between.empty() ? nanoseconds{} : middle(between)));
         for (task_id t = 0; t < g.size(); ++t) {
             std::vector<nanoseconds> times, transfers, beside, exposed;
             for (const measured_span& s : all) {

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -45,6 +46,8 @@ struct measured_run {
     std::vector<measured_task> tasks;  ///< by task
     std::vector<measured_step> steps;  ///< ascending by number
     measured_step middle;              ///< the step with the median makespan, if there is any
+    nanoseconds between;               ///< what the lane spent between kernels and waits, from its first until its last
+                                       ///< in a step: launches, clocks, and whatever else had its core
     std::size_t ranks = 0;
 };
 
@@ -84,6 +87,30 @@ template <class = void>
     const auto at = std::lower_bound(all.begin(), all.end(), step,
                                      [](const step_transfer& t, std::uint32_t s) { return t.step < s; });
     return at != all.end() && at->step == step ? &*at : nullptr;
+}
+
+/// Returns, for each step and rank, how much of the time between the first and the last kernel or wait of its lane is
+/// covered by none. Spans may overlap. O(S log S). Precondition: the spans are of tasks of `g`.
+template <class = void>
+[[nodiscard]] std::vector<nanoseconds> times_between_tasks(const task_graph& g, task_spans spans) {
+    std::vector<measured_span> of_lanes;
+    for (const measured_span& s : spans)
+        if (g.kind[s.task] != op_kind::start) of_lanes.push_back(s);
+    std::sort(of_lanes.begin(), of_lanes.end(), [](const measured_span& a, const measured_span& b) {
+        return std::tuple(a.step, a.rank, a.begin) < std::tuple(b.step, b.rank, b.begin);
+    });
+    std::vector<nanoseconds> all;
+    nanoseconds covered_until;
+    for (std::size_t k = 0; k < of_lanes.size(); ++k) {
+        const measured_span& s = of_lanes[k];
+        if (k == 0 || std::pair(of_lanes[k - 1].step, of_lanes[k - 1].rank) != std::pair(s.step, s.rank)) {
+            all.emplace_back();
+            covered_until = s.begin;
+        }
+        all.back() += std::max(s.begin - covered_until, nanoseconds{});
+        covered_until = std::max(covered_until, s.end);
+    }
+    return all;
 }
 
 }  // namespace detail
@@ -163,6 +190,8 @@ template <class = void>
                              return std::pair(a.makespan, a.number) < std::pair(b.makespan, b.number);
                          });
         run.middle = *middle;
+        times = detail::times_between_tasks(g, spans);
+        if (!times.empty()) run.between = detail::middle_of(times);
     }
     return run;
 }
