@@ -307,12 +307,9 @@ private:
     void compare_with_prediction(const std::vector<stretto::measured_span>& times) {
         const stretto::task_graph& g = *planned_->chosen.tasks;
         const stretto::measured_run run = stretto::summarize_run(g, times);
-        figures_.between = stretto::to_milliseconds(run.between);
-        stretto::nanoseconds kernels;
-        for (stretto::task_id t = 0; t < g.size(); ++t)
-            if (g.kind[t] == stretto::op_kind::compute) kernels += run.tasks[t].duration;
+        figures_.between = stretto::to_milliseconds(run.totals.between);
         // Transfers and the makespan are not fitted, so what the clock says about them remains a prediction.
-        const stretto::contention c = stretto::fit_contention(g, planned_->schedule.order(), kernels);
+        const stretto::contention c = stretto::fit_contention(g, planned_->schedule.order(), run.totals.kernels);
         figures_.contention = static_cast<double>(c.numerator) / static_cast<double>(c.denominator);
         const auto slowed = stretto::certify(g, planned_->schedule.order(), planned_->schedule.memory_limit(), c);
         if (slowed) {

@@ -248,17 +248,17 @@ std::string apart_of(const comparison& c) {
 /// Returns the measurements of a run, and the operations that differ most from their predictions.
 std::string measured_of(const comparison& c, std::size_t count) {
     if (!c.measured) return "";
-    const measured_totals sum = totals_of(c);
+    const stretto::measured_totals& sum = c.measured->run.totals;
     const stretto::nanoseconds step = c.measured->run.middle.makespan;
     std::string out = "<h2>Measured: " + escaped(run_in_words(*c.measured)) + "</h2>\n<section class=\"figures\">\n";
     out += figure("Step", from_to(human(c.after.times.makespan), human(step)),
                   ratio_in_words(step, c.after.times.makespan));
-    out += figure("Kernels", from_to(human(c.after.times.compute), human(sum.compute)), "predicted, and measured");
-    out += figure("Transfers", from_to(human(sum.predicted_transfers), human(sum.transfers)),
+    out += figure("Kernels", from_to(human(c.after.times.compute), human(sum.kernels)), "predicted, and measured");
+    out += figure("Transfers", from_to(human(predicted_transfers(c)), human(sum.transfers)),
                   human(sum.jitter) + " more in which ranks wait for others");
     out += figure("The lane is blocked", human(sum.blocked),
                   human(sum.exposed) + " of it exposed: while the collective transfers");
-    out += figure("Between both", human(c.measured->run.between), "launches, and other users of the lane's core");
+    out += figure("Between both", human(sum.between), "launches, and other users of the lane's core");
     out +=
         "</section>\n<table class=\"run\"><thead><tr><th>predicted</th><th>measured</th><th>difference</th>"
         "<th>operation</th><th>jitter</th></tr>"

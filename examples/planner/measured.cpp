@@ -47,20 +47,11 @@ std::vector<difference> differences_of(const comparison& c) {
     return all;
 }
 
-measured_totals totals_of(const comparison& c) {
-    measured_totals sum;
+stretto::nanoseconds predicted_transfers(const comparison& c) {
+    stretto::nanoseconds sum;
     const stretto::task_graph& g = c.after.of->graph;
-    for (task_id t = 0; t < g.size(); ++t) {
-        const stretto::measured_task& m = c.measured->run.tasks[t];
-        sum.blocked += m.blocked;
-        sum.exposed += m.exposed;
-        sum.jitter += m.jitter;
-        if (m.spans == 0) continue;
-        if (g.kind[t] == op_kind::compute) sum.compute += m.duration;
-        if (g.kind[t] != op_kind::start) continue;
-        sum.transfers += m.duration;
-        sum.predicted_transfers += g.duration[t];
-    }
+    for (task_id t = 0; t < g.size(); ++t)
+        if (g.kind[t] == op_kind::start && c.measured->run.tasks[t].spans != 0) sum += g.duration[t];
     return sum;
 }
 

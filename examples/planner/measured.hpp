@@ -28,15 +28,8 @@ struct difference {
 /// Precondition: the comparison has a run.
 std::vector<difference> differences_of(const comparison& c);
 
-/// The sums of what a run has measured, over all tasks of the plan.
-struct measured_totals {
-    stretto::nanoseconds compute, transfers;   ///< of kernels, and of collectives
-    stretto::nanoseconds predicted_transfers;  ///< of the same collectives
-    stretto::nanoseconds blocked, exposed;     ///< time of the lane in waits, and the part of it during a transfer
-    stretto::nanoseconds jitter;               ///< time in collectives in which ranks wait for others
-};
-/// Returns these sums. Precondition: the comparison has a run.
-measured_totals totals_of(const comparison& c);
+/// Returns the predicted time of the collectives that were measured. Precondition: the comparison has a run.
+stretto::nanoseconds predicted_transfers(const comparison& c);
 
 /// Returns the size of a run in words: "20 steps on 2 ranks; 3 operations of the plan were not measured".
 std::string run_in_words(const run_comparison& m);

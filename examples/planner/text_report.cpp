@@ -115,7 +115,7 @@ std::string buckets_of(const comparison& c, std::size_t count, const paint& p) {
 
 /// Returns the measurements of a run beside the predictions, and the operations that differ most.
 std::string measured_of(const comparison& c, std::size_t count, const paint& p) {
-    const measured_totals sum = totals_of(c);
+    const stretto::measured_totals& sum = c.measured->run.totals;
     const nanoseconds step = c.measured->run.middle.makespan;
     std::string out = "\n  " + p.bold("measured: " + run_in_words(*c.measured)) + "\n";
     const auto row = [&](std::string_view what, nanoseconds predicted, nanoseconds measured, const std::string& note) {
@@ -124,12 +124,11 @@ std::string measured_of(const comparison& c, std::size_t count, const paint& p) 
     };
     out += "  " + left("", 14) + right("predicted", 12) + right("measured", 14) + right("difference", 14) + "\n";
     row("step", c.after.times.makespan, step, ratio_in_words(step, c.after.times.makespan));
-    row("kernels", c.after.times.compute, sum.compute, ratio_in_words(sum.compute, c.after.times.compute));
-    row("transfers", sum.predicted_transfers, sum.transfers,
-        human(sum.jitter) + " more in which ranks wait for others");
+    row("kernels", c.after.times.compute, sum.kernels, ratio_in_words(sum.kernels, c.after.times.compute));
+    row("transfers", predicted_transfers(c), sum.transfers, human(sum.jitter) + " more in which ranks wait for others");
     row("blocked", c.after.times.exposed, sum.blocked,
         human(sum.exposed) + " of it exposed: while the collective transfers");
-    row("between", {}, c.measured->run.between, "where the lane is in neither: launches, and other users of its core");
+    row("between", {}, sum.between, "where the lane is in neither: launches, and other users of its core");
     std::vector<difference> most = differences_of(c);
     const std::size_t all = most.size();
     most.resize(std::min(all, count));
@@ -285,18 +284,18 @@ std::string to_json(const timeline& t, const collective_exposure& e, stretto::by
 /// Returns a run of the plan as JSON: sums, and every operation that was measured, those first that are furthest from
 /// the prediction.
 std::string measured_as_json(const comparison& c) {
-    const measured_totals sum = totals_of(c);
+    const stretto::measured_totals& sum = c.measured->run.totals;
     json_object o;
     o.add("steps", c.measured->run.steps.size());
     o.add("ranks", c.measured->run.ranks);
     o.add("step_ns", c.measured->run.middle.makespan.count);
-    o.add("compute_ns", sum.compute.count);
+    o.add("compute_ns", sum.kernels.count);
     o.add("transfers_ns", sum.transfers.count);
-    o.add("predicted_transfers_ns", sum.predicted_transfers.count);
+    o.add("predicted_transfers_ns", predicted_transfers(c).count);
     o.add("blocked_ns", sum.blocked.count);
     o.add("exposed_ns", sum.exposed.count);
     o.add("jitter_ns", sum.jitter.count);
-    o.add("between_ns", c.measured->run.between.count);
+    o.add("between_ns", sum.between.count);
     o.add("unknown_names", c.measured->unknown);
     o.add("unmeasured", c.measured->unmeasured);
     std::string list;

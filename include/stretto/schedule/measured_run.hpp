@@ -13,7 +13,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -41,13 +40,25 @@ struct measured_step {
     nanoseconds makespan;
 };
 
+/// What a rank does in a step: medians of the totals of its spans, over steps and ranks. A total may exceed the sum of
+/// the medians of its tasks, because in every step some task takes longer than it usually does. If nothing on the lane
+/// overlaps, `kernels`, `blocked` and `between` of one step and rank add up to the time of the lane.
+struct measured_totals {
+    nanoseconds kernels;    ///< the lane in kernels
+    nanoseconds blocked;    ///< the lane in waits
+    nanoseconds exposed;    ///< the part of `blocked` in which the collectives were transferring
+    nanoseconds between;    ///< the lane in neither, from its first span until its last: launches, the cost of clocks,
+                            ///< and whatever else has its core
+    nanoseconds transfers;  ///< transfers of collectives
+    nanoseconds jitter;     ///< how much longer than the transfers the rank spends in collectives
+};
+
 /// The measurements of a run. Steps and ranks without measurements do not count.
 struct measured_run {
     std::vector<measured_task> tasks;  ///< by task
     std::vector<measured_step> steps;  ///< ascending by number
     measured_step middle;              ///< the step with the median makespan, if there is any
-    nanoseconds between;               ///< what the lane spent between kernels and waits, from its first until its last
-                                       ///< in a step: launches, clocks, and whatever else had its core
+    measured_totals totals;
     std::size_t ranks = 0;
 };
 
@@ -89,29 +100,51 @@ template <class = void>
     return at != all.end() && at->step == step ? &*at : nullptr;
 }
 
-/// Returns, for each step and rank, how much of the time between the first and the last kernel or wait of its lane is
-/// covered by none. Spans may overlap. O(S log S). Precondition: the spans are of tasks of `g`.
-template <class = void>
-[[nodiscard]] std::vector<nanoseconds> times_between_tasks(const task_graph& g, task_spans spans) {
-    std::vector<measured_span> of_lanes;
-    for (const measured_span& s : spans)
-        if (g.kind[s.task] != op_kind::start) of_lanes.push_back(s);
-    std::sort(of_lanes.begin(), of_lanes.end(), [](const measured_span& a, const measured_span& b) {
-        return std::tuple(a.step, a.rank, a.begin) < std::tuple(b.step, b.rank, b.begin);
-    });
-    std::vector<nanoseconds> all;
-    nanoseconds covered_until;
-    for (std::size_t k = 0; k < of_lanes.size(); ++k) {
-        const measured_span& s = of_lanes[k];
-        if (k == 0 || std::pair(of_lanes[k - 1].step, of_lanes[k - 1].rank) != std::pair(s.step, s.rank)) {
-            all.emplace_back();
-            covered_until = s.begin;
-        }
-        all.back() += std::max(s.begin - covered_until, nanoseconds{});
-        covered_until = std::max(covered_until, s.end);
+/// The totals of every rank in every step in which it was measured.
+class totals_of_steps {
+public:
+    /// Makes room for the step and rank of each span.
+    explicit totals_of_steps(task_spans spans) {
+        for (const measured_span& s : spans) places_.push_back(place_of(s));
+        std::sort(places_.begin(), places_.end());
+        places_.erase(std::unique(places_.begin(), places_.end()), places_.end());
+        all_.resize(places_.size());
     }
-    return all;
-}
+    /// Returns the totals of the step and rank of one of these spans. O(log (steps × ranks)).
+    [[nodiscard]] measured_totals& of(const measured_span& s) {
+        const auto at = std::lower_bound(places_.begin(), places_.end(), place_of(s));
+        return all_[static_cast<std::size_t>(at - places_.begin())];
+    }
+    /// Adds the time that is covered by none of the spans of a lane, between the first and the last of them. They may
+    /// overlap. Precondition: the spans are those of kernels and waits, sorted by begin.
+    void add_time_between(task_spans of_lanes) {
+        std::vector<const measured_span*> last(all_.size(), nullptr);  // by place: the one that ends last so far
+        for (const measured_span& s : of_lanes) {
+            measured_totals& totals = of(s);
+            const measured_span*& before = last[static_cast<std::size_t>(&totals - all_.data())];
+            if (before != nullptr) totals.between += std::max(s.begin - before->end, nanoseconds{});
+            if (before == nullptr || before->end < s.end) before = &s;
+        }
+    }
+    /// Returns the median of each total. Precondition: there was at least one span.
+    [[nodiscard]] measured_totals medians() const {
+        const auto middle = [&](nanoseconds measured_totals::* total) {
+            std::vector<nanoseconds> each;
+            for (const measured_totals& t : all_) each.push_back(t.*total);
+            return middle_of(each);
+        };
+        return {middle(&measured_totals::kernels),   middle(&measured_totals::blocked),
+                middle(&measured_totals::exposed),   middle(&measured_totals::between),
+                middle(&measured_totals::transfers), middle(&measured_totals::jitter)};
+    }
+
+private:
+    using place = std::pair<std::uint32_t, rank_id>;
+    static place place_of(const measured_span& s) { return {s.step, s.rank}; }
+
+    std::vector<place> places_;
+    std::vector<measured_totals> all_;
+};
 
 }  // namespace detail
 
@@ -135,6 +168,7 @@ template <class = void>
     const auto spans_of = [&](task_id t) {
         return detail::task_spans(sorted).subspan(first[t], first[t + 1] - first[t]);
     };
+    detail::totals_of_steps totals(spans);
     std::vector<nanoseconds> times, beside;
     for (task_id t = 0; t < g.size(); ++t) {
         const detail::task_spans all = spans_of(t);
@@ -146,8 +180,12 @@ template <class = void>
         if (g.kind[t] == op_kind::start) {
             const std::vector<detail::step_transfer> transfers = detail::transfers_of(all);
             for (const detail::step_transfer& x : transfers) times.push_back(x.time);
-            for (const measured_span& s : all)
-                beside.push_back(s.end - s.begin - detail::transfer_in(transfers, s.step)->time);
+            for (const measured_span& s : all) {
+                const nanoseconds transfer = detail::transfer_in(transfers, s.step)->time;
+                beside.push_back(s.end - s.begin - transfer);
+                totals.of(s).transfers += transfer;
+                totals.of(s).jitter += beside.back();
+            }
             made.duration = detail::middle_of(times);
             made.jitter = detail::middle_of(beside);
         } else if (g.kind[t] == op_kind::wait) {
@@ -159,11 +197,16 @@ template <class = void>
                 const detail::step_transfer* const x = detail::transfer_in(transfers, s.step);
                 times.push_back(blocked);
                 beside.push_back(x == nullptr ? nanoseconds{} : std::min(blocked, x->time));
+                totals.of(s).blocked += blocked;
+                totals.of(s).exposed += beside.back();
             }
             made.blocked = detail::middle_of(times);
             made.exposed = detail::middle_of(beside);
         } else {
-            for (const measured_span& s : all) times.push_back(s.end - s.begin);
+            for (const measured_span& s : all) {
+                times.push_back(s.end - s.begin);
+                totals.of(s).kernels += times.back();
+            }
             made.duration = detail::middle_of(times);
         }
     }
@@ -190,8 +233,13 @@ template <class = void>
                              return std::pair(a.makespan, a.number) < std::pair(b.makespan, b.number);
                          });
         run.middle = *middle;
-        times = detail::times_between_tasks(g, spans);
-        if (!times.empty()) run.between = detail::middle_of(times);
+        std::vector<measured_span> of_lanes;
+        for (const measured_span& s : spans)
+            if (g.kind[s.task] != op_kind::start) of_lanes.push_back(s);
+        std::sort(of_lanes.begin(), of_lanes.end(),
+                  [](const measured_span& a, const measured_span& b) { return a.begin < b.begin; });
+        totals.add_time_between(of_lanes);
+        run.totals = totals.medians();
     }
     return run;
 }
