@@ -503,6 +503,7 @@ set(STRETTO_HOST_HEADERS
     include/stretto/backend/detail/threads/host_lane.hpp
     include/stretto/backend/detail/threads/host_run.hpp
     include/stretto/backend/detail/threads/host_word.hpp
+    include/stretto/backend/detail/threads/short_slice.hpp
     include/stretto/backend/detail/threads/thread_rank.hpp
     include/stretto/backend/detail/threads/verb_channel.hpp
     include/stretto/backend/detail/threads/waiting_lanes.hpp

@@ -13,6 +13,7 @@
 #include "stretto/backend/detail/threads/host_fold.hpp"
 #include "stretto/backend/detail/threads/host_run.hpp"
 #include "stretto/backend/detail/threads/host_word.hpp"
+#include "stretto/backend/detail/threads/short_slice.hpp"
 #include "stretto/schedule/measured_span.hpp"
 #include "stretto/schedule/task_graph.hpp"
 
@@ -111,6 +112,7 @@ private:
 
     /// The loop of the channel's thread. It runs until its word is closed, by the destructor or by a failure.
     void work() {
+        ask_for_short_slice();  // because a network does not wait for a core
         std::uint32_t taken = 0;
         host_station idle;  // waiting for work is no reason to give up
         while (put_.await(taken + 1, idle)) {
