@@ -70,6 +70,17 @@ double comparison::gap() const { return gap_of(after.times.makespan, bound); }
 
 namespace {
 
+/// Returns what the reduced form of a step needs, if no order of it is found within the limit.
+std::optional<room_for_sums> needs_of(const stretto::task_graph& reduced, stretto::schedule_options within,
+                                      stretto::bytes limit) {
+    const auto fits = stretto::list_schedule(reduced, within);
+    if (fits) return std::nullopt;
+    within.memory_limit = stretto::memory_budget::of_variant(stretto::peak_of_input(reduced), limit);
+    const auto s = stretto::list_schedule(reduced, within);
+    if (!s) return std::nullopt;
+    return room_for_sums{fits.error().needed.value, s->memory().peak, s->makespan()};
+}
+
 unexpected<failure> too_slow(const program& p, const std::string& file) {
     return refused(failure::reason::unusable, p.capture, file, stretto::no_task,
                    "times under contention may add up to more than 2^62 ns", "use a smaller --contention");
@@ -119,6 +130,7 @@ expected<comparison, failure> plan_step(stretto::capture step, const std::string
     if (best->reduced) {
         c.sums = best->reduced->sums;
         c.sums->once = best->is_reduced;
+        if (!best->is_reduced) c.sums->needs = needs_of(best->reduced->of->graph, wanted.within, c.memory_limit);
     }
     const auto verified = stretto::verify_order(written.of->graph, s.order(), c.memory_limit);
     if (!verified)

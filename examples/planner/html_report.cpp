@@ -155,18 +155,19 @@ std::string figures_of(const comparison& c) {
     out += figure("Gap", escaped(percent(c.gap())),
                   c.gap() == 0 ? "optimal: no order is faster" : "at most this is left to gain");
     out += figure("Peak memory", from_to(human(a.memory.peak), human(b.memory.peak)), "limit " + human(c.memory_limit));
-    out +=
-        figure("Collectives",
-               a.collectives() == b.collectives() ? with_commas(a.collectives())
-                                                  : from_to(with_commas(a.collectives()), with_commas(b.collectives())),
-               with_commas(b.of->graph.size()) + " nodes in all" +
-                   (c.sums && c.sums->once
-                        ? "; " + std::to_string(c.sums->collectives) +
-                              " whose results were added are reduced once, as " + std::to_string(c.sums->made)
-                        : "") +
-                   (c.buckets.empty() ? ""
-                                      : "; " + with_commas(members_of(c.buckets)) + " travel in " +
-                                            with_commas(c.buckets.size()) + " buckets"));
+    out += figure(
+        "Collectives",
+        a.collectives() == b.collectives() ? with_commas(a.collectives())
+                                           : from_to(with_commas(a.collectives()), with_commas(b.collectives())),
+        with_commas(b.of->graph.size()) + " nodes in all" +
+            (!c.sums        ? ""
+             : c.sums->once ? "; " + std::to_string(c.sums->collectives) +
+                                  " whose results were added are reduced once, as " + std::to_string(c.sums->made)
+                            : "; " + std::to_string(c.sums->collectives) + " whose results are added could be " +
+                                  std::to_string(c.sums->made) + ": " + why_not_once(c)) +
+            (c.buckets.empty() ? ""
+                               : "; " + with_commas(members_of(c.buckets)) + " travel in " +
+                                     with_commas(c.buckets.size()) + " buckets"));
     if (!c.range.empty())
         out += figure("Contention", factor(c.range.front().at) + " to " + factor(c.range.back().at),
                       "at worst " + percent(worst_point(c).ratio() - 1) + " above the best plan known, at " +

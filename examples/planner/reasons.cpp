@@ -55,6 +55,16 @@ std::string what_is_behind(const kept_whole& g) {
            stretto::human(g.exposed);
 }
 
+std::string why_not_once(const comparison& c) {
+    if (!c.sums->needs) return "not faster within the limit";
+    const room_for_sums& needs = *c.sums->needs;
+    std::string out = needs.least > c.memory_limit ? "no order of that needs less than " + human(needs.least)
+                                                   : "no order of that was found within the limit";
+    if (needs.takes < c.after.times.makespan)
+        out += "; within " + human(needs.enough) + " the step would take " + human(needs.takes);
+    return out;
+}
+
 std::vector<std::string> examples_of(const std::vector<stretto::plan_violation>& violations, std::size_t of_each) {
     std::map<stretto::plan_rule, std::size_t> found;
     std::vector<std::string> examples;

@@ -24,6 +24,10 @@ std::string title_of_whole(const comparison& c);
 /// Returns what follows from one reason to stay whole; an empty text if nothing does.
 std::string what_is_behind(const kept_whole& g);
 
+/// Returns why sums are not reduced once, and what a higher limit would change. Precondition: there are such sums, and
+/// they are not reduced once.
+std::string why_not_once(const comparison& c);
+
 /// Returns up to `of_each` violations of every rule, in their order, because one mistake often breaks a rule a thousand
 /// times.
 std::vector<std::string> examples_of(const std::vector<stretto::plan_violation>& violations, std::size_t of_each);

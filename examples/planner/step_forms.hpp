@@ -34,11 +34,19 @@ struct kept_whole {
     stretto::nanoseconds exposed = {};        ///< the exposed time of those exchanges in the plan
 };
 
+/// What it takes to reduce sums once, if no order of that form fits the memory limit.
+struct room_for_sums {
+    stretto::bytes least;          ///< no order of that form needs less
+    stretto::bytes enough;         ///< an order that needs no more is known
+    stretto::nanoseconds takes{};  ///< how long the step takes in that order
+};
+
 /// Collectives whose results are only added to each other, and how many they become.
 struct sums_of_collectives {
-    std::size_t collectives = 0;  ///< how many could be reduced once
-    std::size_t made = 0;         ///< how many collectives they could become
-    bool once = true;             ///< whether they are reduced once, because the step is faster that way
+    std::size_t collectives = 0;              ///< how many could be reduced once
+    std::size_t made = 0;                     ///< how many collectives they could become
+    bool once = true;                         ///< whether they are reduced once, because the step is faster that way
+    std::optional<room_for_sums> needs = {};  ///< if that is why they are not
 };
 
 /// All-to-alls that have a communicator of their own.

@@ -191,7 +191,7 @@ std::string to_table(const comparison& c, const text_options& options) {
             std::to_string(c.sums->collectives) +
                 (c.sums->once ? " collectives whose results were added; float sums are made in another order"
                               : " collectives, whose results are added, could be " + std::to_string(c.sums->made) +
-                                    ": not faster within the limit"));
+                                    ": " + why_not_once(c)));
     if (!c.buckets.empty())
         row("buckets", "", with_commas(c.buckets.size()),
             with_commas(members_of(c.buckets)) + " collectives travel in them: " + human(saved_by(c.buckets)) +
@@ -327,6 +327,11 @@ std::string to_json(const comparison& c, const text_options& options) {
         sums.add("collectives", c.sums->collectives);
         sums.add("into", c.sums->made);
         sums.raw("used", c.sums->once ? "true" : "false");
+        if (c.sums->needs) {
+            sums.add("needs_at_least_bytes", c.sums->needs->least.count);
+            sums.add("fits_into_bytes", c.sums->needs->enough.count);
+            sums.add("step_then_ns", c.sums->needs->takes.count);
+        }
         o.raw("reduced_once", sums.text());
     }
     if (c.apart) {

@@ -536,6 +536,37 @@ TEST_CASE("sums of collectives that become one are said everywhere") {
     CHECK(to_json(*never, {}).find("reduced_once") == std::string::npos);
 }
 
+TEST_CASE("what it takes to reduce sums once is said if it does not fit") {
+    // Parts of a loss, each of which needs three tensors for a gradient that is reduced at once. If they are summed
+    // first, the sum of all parts but the last is beside these three, and not its scattered half.
+    support::reduction_step s;
+    const std::string x = s.input();
+    std::string sum;
+    for (int k = 0; k < 3; ++k) {
+        const std::string a = s.kernel("aten.neg.default", {x}), b = s.kernel("aten.neg.default", {a});
+        const std::string part = s.reduced(s.kernel("aten.sub.Tensor", {a, b}), true);
+        sum = sum.empty() ? part : s.add_in_place(sum, part);
+    }
+    s.output({sum});
+    const auto scarce = plan_step(s.d.build(), "s.json", stretto::memory_budget::times_input_peak(1));
+    REQUIRE(scarce);
+    REQUIRE(scarce->sums);
+    CHECK(!scarce->sums->once);
+    REQUIRE(scarce->sums->needs);
+    CHECK(scarce->sums->needs->least > scarce->memory_limit);
+    CHECK(scarce->sums->needs->enough >= scarce->sums->needs->least);
+    CHECK(to_html(*scarce, 3).find("could be 1: no order of that needs less than 256 B") != std::string::npos);
+    CHECK(to_table(*scarce, {}).find("no order of that needs less than 256 B; within 2") != std::string::npos);
+    simdjson::dom::parser parser;
+    const auto said = parsed(parser, to_json(*scarce, {}))["reduced_once"];
+    CHECK(said["needs_at_least_bytes"].get_int64().value() == 256);
+
+    const auto roomy = plan_step(s.d.build(), "s.json", scarce->sums->needs->enough);
+    REQUIRE(roomy);
+    CHECK(roomy->sums->once);
+    CHECK(roomy->after.times.makespan == scarce->sums->needs->takes);
+}
+
 TEST_CASE("what has become of the buckets in which a step came is said everywhere") {
     comparison c = planned(exposed_by_dependence());
     const auto said = [&](std::string_view part) {

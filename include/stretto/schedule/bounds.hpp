@@ -113,8 +113,8 @@ public:
     /// kernels.
     memory_bounds(const compact_tasks& c, workspace& w) : c_(c), w_(w), forced_(c, w) {}
 
-    /// Returns a lower bound on the peak of every order.
-    [[nodiscard]] peak_bound least_peak() const {
+    /// Returns a lower bound on the peak of every order, which considers one kernel at a time.
+    [[nodiscard]] peak_bound least_peak_at_one() const {
         peak_bound least;
         for (std::uint32_t n = 0; n < c_.size(); ++n) {
             // The storages that a node allocates are alive while it runs, and so are those that it uses.
@@ -130,9 +130,16 @@ public:
             least = {{forced_.least_peak()}, c_.task[forced_.least_peak_at()]};
         return least;
     }
+    /// Returns the better of that bound and one that considers which kernel runs last or first. O(V + E + uses) for
+    /// each of up to 32 flows.
+    [[nodiscard]] peak_bound least_peak() {
+        const peak_bound least = least_peak_at_one();
+        const auto of_set = forced_.least_peak_of_set();
+        return of_set.bytes > least.value.count ? peak_bound{{of_set.bytes}, c_.task[of_set.at]} : least;
+    }
 
     /// Returns the better of `without` and the bound within the limit. The most expensive bounds are computed only
-    /// while the best one is below `enough`. Precondition: the limit is at least the least peak.
+    /// while the best one is below `enough`. Precondition: the limit is at least least_peak_at_one().
     [[nodiscard]] lower_bound within(bytes limit, const lower_bound& without, contention under = {},
                                      std::int64_t enough = INT64_MAX) {
         const workspace::scope scratch(w_);
@@ -204,7 +211,7 @@ template <class = void>
     const lower_bound without = bound_below(c, w, under);
     if (limit == unlimited_bytes) return without;
     memory_bounds memory(c, w);
-    return limit < memory.least_peak().value ? without : memory.within(limit, without, under, enough);
+    return limit < memory.least_peak_at_one().value ? without : memory.within(limit, without, under, enough);
 }
 
 }  // namespace detail
@@ -222,8 +229,8 @@ template <class = void>
 /// Returns a bound for the orders whose peak memory is within `limit`, by the clock under contention. The result is the
 /// best of the bound above, the memory bound (detail/memory_jobs.hpp), the deferral bound (detail/deferred_work.hpp),
 /// the precedence bound (detail/memory_precedences.hpp, detail/work_between.hpp) and the contention bound
-/// (detail/contention_jobs.hpp). If the limit is below least_peak, no such order exists and any number is a bound; the
-/// bound for unlimited memory is returned. The result is an exact integer and deterministic. O(V log V + E) time, and
+/// (detail/contention_jobs.hpp). If no such order exists, any number is a bound; where that is obvious, the bound for
+/// unlimited memory is returned. The result is an exact integer and deterministic. O(V log V + E) time, and
 /// O(V + E) for each of 16 kernels. Precondition: the contention is valid, and times_fit holds.
 template <class = void>
 [[nodiscard]] lower_bound bound_below(const task_graph& g, bytes limit, contention under = {}) {
@@ -231,8 +238,9 @@ template <class = void>
 }
 
 /// Returns a peak that every order of `g` reaches or exceeds, so that no schedule exists within a smaller limit. It is
-/// derived from what each task needs to run, and from what must be alive around the kernels at which the given order
-/// needs most. The result is an exact integer and deterministic. O(V + E) time for each of 16 kernels.
+/// derived from what each task needs to run, from what must be alive around the kernels at which the given order needs
+/// most, and from what must be alive around the one of them that runs last, or first. The result is an exact integer
+/// and deterministic. O(V + E) time for each of 16 kernels, three times.
 template <class = void>
 [[nodiscard]] peak_bound least_peak(const task_graph& g) {
     detail::workspace w;

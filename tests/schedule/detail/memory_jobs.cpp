@@ -84,8 +84,33 @@ TEST_CASE("what may be computed again is alive, or what was made of it") {
     CHECK(support::optimal_makespan(g, 10) == INT64_MAX);
 }
 
+TEST_CASE("beside the part that runs last, the sum of all others is alive") {
+    // Each part makes a value and a gradient of it; gradients are added up, and their sum is reduced.
+    toy_program p;
+    std::vector<support::toy_value> sum;
+    for (std::uint32_t part = 0; part < 3; ++part) {
+        const auto at = static_cast<std::uint32_t>(p.ops.size());
+        p.ops.push_back({.duration = {1}, .results = {{{9}, {}}}});
+        p.ops.push_back({.duration = {1}, .operands = {{at, 0}}, .results = {{{4}, {}}}});
+        if (!sum.empty()) {
+            p.ops.push_back({.duration = {1}, .operands = {sum[0], {at + 1, 0}}, .results = {{{4}, {}}}});
+            sum = {{at + 2, 0}};
+        } else {
+            sum = {{at + 1, 0}};
+        }
+    }
+    p.ops.push_back({.kind = op_kind::output, .operands = sum});
+    const task_graph g = support::graph_of(p);
+    workspace w;
+    const compact_tasks c = detail::make_compact_tasks(g, w);
+    CHECK(detail::memory_bounds(c, w).least_peak_at_one().value.count == 9 + 4);
+    CHECK(least_peak(g).value.count == 9 + 4 + 4);
+    CHECK(peak_of_input(g).count == 9 + 4 + 4);
+    CHECK(support::optimal_makespan(g, 9 + 4 + 4 - 1) == INT64_MAX);
+}
+
 TEST_CASE("on small graphs: no order is within less than the least peak, or faster than the bound within a limit") {
-    std::size_t sharper = 0, infeasible = 0;
+    std::size_t sharper = 0, infeasible = 0, of_sets = 0;
     stretto_check("random steps", 8000, [&] {
         const support::scheduling_case problem = *support::scheduling_cases(8);
         toy_program p = problem.program();
@@ -95,6 +120,9 @@ TEST_CASE("on small graphs: no order is within less than the least peak, or fast
         RC_ASSERT(least <= peak_of_input(g).count);
         if (least > 0) RC_ASSERT(support::optimal_makespan(g, least - 1) == INT64_MAX);
         infeasible += least > 0;
+        workspace w;
+        const compact_tasks c = detail::make_compact_tasks(g, w);
+        of_sets += least > detail::memory_bounds(c, w).least_peak_at_one().value.count;
         for (const std::int64_t limit : {least, peak_of_input(g).count, problem.limit(peak_of_input(g)).count}) {
             const lower_bound bound = bound_below(g, bytes{limit});
             RC_ASSERT(bound.value.count <= support::optimal_makespan(g, limit));
@@ -117,5 +145,5 @@ TEST_CASE("on small graphs: no order is within less than the least peak, or fast
             sharper += bound.kind == bound_kind::memory;
         }
     });
-    if (support::runs_all_cases()) CHECK((sharper > 0 && infeasible > 0));
+    if (support::runs_all_cases()) CHECK((sharper > 0 && infeasible > 0 && of_sets > 0));
 }

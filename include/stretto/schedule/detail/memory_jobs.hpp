@@ -70,6 +70,23 @@ public:
         return kernels_[static_cast<std::size_t>(std::max_element(forced_.begin(), forced_.end()) - forced_.begin())];
     }
 
+    /// A lower bound on the peak of every order, and the kernel at which so much must be alive.
+    struct peak_of_set {
+        std::int64_t bytes = 0;
+        std::uint32_t at = 0;
+    };
+    /// Returns such a bound for the kernels at which nearly as much must be alive as at the scarcest: one of them runs
+    /// last, so at the one where least is alive if it runs last, that much must be alive; and one of them runs first.
+    /// Parts of a loss whose gradients are added up are an example: beside the part that runs last, the sum of all
+    /// others is alive, although it need not be alive beside any one of them. O(V + E + uses) for each kernel.
+    [[nodiscard]] peak_of_set least_peak_of_set() {
+        std::uint32_t set = 0;
+        for (std::size_t k = 0; k < kernels_.size(); ++k)
+            if (forced_[k] >= least_peak() - least_peak() / 64) set |= bit(k);
+        const peak_of_set last = least_in(set, true), first = least_in(set, false);
+        return last.bytes >= first.bytes ? last : first;
+    }
+
     /// Returns the kernels, those at which the given order needs most first.
     [[nodiscard]] std::span<const std::uint32_t> kernels() const noexcept { return kernels_; }
     /// Returns the indices of the kernels in `kernels()`, called places, those at which most must be alive first.
@@ -144,6 +161,32 @@ private:
         };
         std::sort(kernels_.begin(), kernels_.end(), needs_more);
         if (kernels_.size() > most_kernels) kernels_.resize(most_kernels);
+    }
+
+    /// Returns the least of what must be alive at a kernel of a set if it runs after all others of the set, or before
+    /// them, and that kernel; 0 if no kernel can.
+    [[nodiscard]] peak_of_set least_in(std::uint32_t set, bool last) {
+        const workspace::scope scratch(w_);
+        memory_flow flow(c_, readers_, w_);
+        const std::span<kernel_side> side = w_.take<kernel_side>(c_.size());
+        const std::span<std::int64_t> carried = w_.take<std::int64_t>(c_.storage_bytes.size());
+        peak_of_set least;
+        for (std::size_t k = 0; k < kernels_.size(); ++k) {
+            const std::uint32_t others = set & ~bit(k), v = kernels_[k];
+            if ((set & bit(k)) == 0 || ((last ? before_[v] : after_[v]) & others) != 0) continue;
+            // What comes before the kernel itself is before it, and what comes after it is after it, also if it comes
+            // after, or before, another kernel of the set.
+            const std::uint32_t earlier = last ? set : bit(k), later = last ? bit(k) : set;
+            for (std::uint32_t n = 0; n < c_.size(); ++n)
+                side[n] = (after_[n] & bit(k)) != 0     ? kernel_side::after
+                          : (before_[n] & earlier) != 0 ? kernel_side::before
+                          : (after_[n] & later) != 0    ? kernel_side::after
+                                                        : kernel_side::free;
+            std::fill(carried.begin(), carried.end(), 0);
+            const std::int64_t alive = flow.at(v, side, kept_, carried);
+            if (least.bytes == 0 || alive < least.bytes) least = {alive, v};
+        }
+        return least;
     }
 
     /// Returns a lower bound on how long, from the beginning of a kernel of the set, storages are alive one after the
