@@ -106,6 +106,7 @@ expected<comparison, failure> plan_step(stretto::capture step, const std::string
     if (!stretto::times_fit((*made)->graph, wishes.under.to)) return too_slow(**made, file);
     comparison c{std::string((*made)->capture.name()), in_program_order(*made, wishes.under.from), {}, {}, {}};
     c.memory_limit = limit.limit(c.before.memory.peak);
+    c.traffic = summary_of_traffic(c.before.of->capture);
     c.under = wishes.under.from;
 
     stretto::form_options wanted;
@@ -174,6 +175,7 @@ expected<comparison, failure> check(stretto::capture step, const std::string& fi
                  in_program_order(*after, under),
                  {},
                  {}};
+    c.traffic = summary_of_traffic(c.before.of->capture);
     c.under = under;
     c.deadlock = {stretto::communicators_in_flight(c.after.of->graph, c.after.order)};
     c.memory_limit = limit.limit(c.before.memory.peak);

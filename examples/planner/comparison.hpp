@@ -24,6 +24,7 @@
 #include "stretto/schedule/memory.hpp"
 #include "stretto/schedule/simulate.hpp"
 #include "taking_apart.hpp"
+#include "traffic.hpp"
 
 namespace planner {
 
@@ -93,6 +94,7 @@ struct comparison {
     timeline after;
     stretto::bytes memory_limit;                   ///< stretto::unlimited_bytes if there is none
     stretto::lower_bound bound;                    ///< for every order of the program `after`
+    traffic_summary traffic = {};                  ///< of `before`
     stretto::contention under = {};                ///< the contention under which all figures hold
     std::vector<contention_point> range = {};      ///< empty unless the plan is for a range of contention
     std::size_t chunks = 1;                        ///< the largest number of chunks of any part of the step

@@ -208,7 +208,8 @@ std::string to_table(const comparison& c, const text_options& options) {
             "at worst " + percent(worst.ratio() - 1) + " above the best plan known, at " + factor(worst.at) +
                 "; figures at " + factor(c.under));
     }
-    row("collectives", with_commas(a.collectives()), with_commas(b.collectives()), "");
+    row("collectives", with_commas(a.collectives()), with_commas(b.collectives()), collectives_in_words(c.traffic));
+    row("inputs", with_commas(c.traffic.inputs), "", inputs_in_words(c.traffic));
     row("deadlock", "", "none", "if " + condition_of(c.deadlock));
     row(c.violations ? "checked in" : "planned in", "", seconds(c.plan_seconds), "");
     if (c.violations) out += verdict(*c.violations, p);
@@ -322,6 +323,16 @@ std::string to_json(const comparison& c, const text_options& options) {
     o.add("chunks", c.chunks);
     if (!c.chunk_note.empty()) o.add("chunk_note", std::string_view(c.chunk_note));
     if (c.chunks > 1) o.add("recombine", std::string_view(c.slices ? "slices" : "concat"));
+    json_object inputs, traffic;
+    inputs.add("count", c.traffic.inputs);
+    inputs.add("parameters", c.traffic.parameters);
+    inputs.add("buffers", c.traffic.buffers);
+    o.raw("inputs", inputs.text());
+    traffic.add("parameter", c.traffic.gathers);
+    traffic.add("terminal", c.traffic.reductions);
+    traffic.add("exchange", c.traffic.exchanges);
+    traffic.add("other", c.traffic.others);
+    o.raw("traffic", traffic.text());
     if (c.sums) {
         json_object sums;
         sums.add("collectives", c.sums->collectives);

@@ -536,6 +536,27 @@ TEST_CASE("sums of collectives that become one are said everywhere") {
     CHECK(to_json(*never, {}).find("reduced_once") == std::string::npos);
 }
 
+TEST_CASE("what inputs and collectives are for is said, and that it is inferred") {
+    support::reduction_step s;
+    const std::string weight = s.input(), x = s.input(), state = s.input();
+    const std::string whole = s.push(support::wait(
+        s.next("w"),
+        s.push(support::launch(s.next("g"), stretto::collective_kind::all_gather, 0, weight, 64, 128, s.d[x].outputs)),
+        s.d[x].outputs));
+    const std::string k = s.kernel("aten.sub.Tensor", {whole, x});
+    s.output({s.reduced(k, true), s.add_in_place(state, k)});
+    const comparison c = planned(s.d.build());
+    CHECK(c.traffic.inputs == 3);
+    CHECK(inputs_in_words(c.traffic) == "1 parameter (gathered), 1 buffer (written), 1 other; inferred from their use");
+    CHECK(collectives_in_words(c.traffic) == "before: 1 gathers parameters, 1 reduces results");
+    CHECK(to_table(c, {}).find("1 buffer (written)") != std::string::npos);
+    const std::string json = to_json(c, {});
+    CHECK(json.find(R"("inputs":{"count":3,"parameters":1,"buffers":1})") != std::string::npos);
+    CHECK(json.find(R"("traffic":{"parameter":1,"terminal":1,"exchange":0,"other":0})") != std::string::npos);
+    CHECK(inputs_in_words({}).empty());
+    CHECK(collectives_in_words({}).empty());
+}
+
 TEST_CASE("what it takes to reduce sums once is said if it does not fit") {
     // Parts of a loss, each of which needs three tensors for a gradient that is reduced at once. If they are summed
     // first, the sum of all parts but the last is beside these three, and not its scattered half.
