@@ -11,6 +11,7 @@
 
 #include "stretto/backend/check_log.hpp"
 #include "stretto/backend/recorder.hpp"
+#include "support/prop.hpp"
 #include "support/step_forms.hpp"
 
 using namespace stretto;
@@ -59,9 +60,9 @@ struct on_threads {
 };
 
 void check_forms(const char* file, const support::shrunken_recipe& recipe, std::int64_t tokens,
-                 const std::vector<std::vector<std::int64_t>>& chunks) {
+                 const std::vector<std::vector<std::int64_t>>& chunks, const char* folder = "STRETTO_EXAMPLE_GRAPHS") {
     on_threads world;
-    support::step_forms(world).check(file, recipe, tokens, chunks);
+    support::step_forms(world).check(file, recipe, tokens, chunks, folder);
 }
 
 }  // namespace
@@ -88,4 +89,12 @@ TEST_CASE("steps of other families of models compute what the interpreter does o
 TEST_CASE("steps that compute activations again compute what the interpreter does on ranks") {
     check_forms("/moe_recompute_selective.json.gz", support::moe_ep_step_recipe(), 4, {{2, 1, 1}});
     check_forms("/moe_recompute_layers.json.gz", support::moe_ep_step_recipe(), 4, {{3, 1}});
+}
+
+TEST_CASE("all other captured steps that can be made small compute what the interpreter does on ranks") {
+    if (!support::runs_all_cases()) return;
+    check_forms("/qwen3_full.json.gz", support::family_recipe(), 4, {{1, 3}});
+    check_forms("/gpt_oss_selective.json.gz", support::family_recipe(), 4, {{2, 2}});
+    check_forms("/llama4_full.json.gz", support::family_recipe(), 4, {{1, 2, 1}});
+    check_forms("/titan_moe.json.gz", support::titan_moe_recipe(), 4, {{1, 3}}, "STRETTO_REFERENCE_GRAPHS");
 }

@@ -40,11 +40,12 @@ class step_forms {
 public:
     explicit step_forms(World& world) : world_(world) {}
 
-    /// Whole, in buckets, and in chunks of each of those sizes. Nothing if the step is not there.
+    /// Whole, in buckets, and in chunks of each of those sizes. Nothing if the step is not in the folder that is named
+    /// by the variable of the environment.
     void check(const char* file, shrunken_recipe recipe, std::int64_t tokens,
-               const std::vector<std::vector<std::int64_t>>& chunks) {
+               const std::vector<std::vector<std::int64_t>>& chunks, const char* folder = "STRETTO_EXAMPLE_GRAPHS") {
         using namespace stretto;
-        const std::string path = captured_step("STRETTO_EXAMPLE_GRAPHS", file);
+        const std::string path = captured_step(folder, file);
         if (path.empty()) return;
         recipe.run.rings = 0;  // ranks of a world add in their order, wherever an element lies
         const shrunken_step small = read_shrunken(path, recipe, tokens);

@@ -46,7 +46,9 @@ struct bucketed_run {
     std::map<std::string_view, std::uint32_t> wait_of;  // by the name of a start
     for (std::uint32_t v = 0; v < step.size(); ++v) {
         known.emplace(step.name(v), v);
-        if (step.kind(v) == stretto::op_kind::wait) wait_of.emplace(step.name(*step.launch_of(v)), v);
+        if (step.kind(v) != stretto::op_kind::wait) continue;
+        // Some waits of captured steps wait for nothing, or once more.
+        if (const auto start = step.launch_of(v)) wait_of.emplace(step.name(*start), v);
     }
     bucketed_run all;
     stretto::aten::interpretation& made = all.made;
