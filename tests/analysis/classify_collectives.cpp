@@ -261,7 +261,7 @@ TEST_CASE("archetypes suffice to classify") {
 
 TEST_CASE("any program is classified as brute force does it") {
     std::size_t met[5] = {};
-    stretto_check("random programs", 10000, [&](const std::vector<std::uint8_t>& bytes) {
+    stretto_check("random programs", 100'000, [&](const std::vector<std::uint8_t>& bytes) {
         const reduction_program p = support::random_traffic(bytes);
         roles_by_number roles;
         for (std::uint32_t v = 0; v < p.nodes.size(); ++v)

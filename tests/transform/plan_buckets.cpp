@@ -357,7 +357,7 @@ TEST_CASE("archetypes suffice to plan buckets") {
 
 TEST_CASE("whatever is alike and may be merged one by one travels together, however many keys there are") {
     std::size_t together_at_once = 0, one_by_one = 0;
-    stretto_check("random programs", 10000, [&](const std::vector<std::uint8_t>& data) {
+    stretto_check("random programs", 100'000, [&](const std::vector<std::uint8_t>& data) {
         const reduction_program p = support::random_traffic(data);
         const std::uint32_t labels = 1 + static_cast<std::uint32_t>(data.size() % 4);
         const auto choose = [&](std::uint32_t v) {
@@ -402,7 +402,7 @@ TEST_CASE("whatever is alike and may be merged one by one travels together, howe
 
 TEST_CASE("any program computes the same in buckets, which nothing could be added to, and which come apart again") {
     std::size_t found = 0, programs = 0, casts = 0, refused = 0, buckets = 0;
-    stretto_check("random programs", 10000, [&](const std::vector<std::uint8_t>& data) {
+    stretto_check("random programs", 100'000, [&](const std::vector<std::uint8_t>& data) {
         const reduction_program p = support::random_traffic(data);
         bucket_options o;
         if (data.size() % 2 == 1) o.order = payload_order::execution;

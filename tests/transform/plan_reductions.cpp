@@ -314,7 +314,7 @@ TEST_CASE("archetypes suffice") {
 
 TEST_CASE("any program computes the same reduced once, and nothing that could be is left") {
     std::size_t programs = 0, found = 0, members = 0, written = 0, refused = 0;
-    stretto_check("random programs", 20000, [&](const std::vector<std::uint8_t>& bytes) {
+    stretto_check("random programs", 100'000, [&](const std::vector<std::uint8_t>& bytes) {
         const reduction_program p = support::random_reductions(bytes);
         const plan_of_program plan = plan_of(p);
         ++programs;

@@ -161,7 +161,7 @@ TEST_CASE("every reason has words of its own") {
 
 TEST_CASE("merged and taken apart: the same operations, and the same values") {
     std::size_t programs = 0, merged_programs = 0, casts = 0;
-    stretto_check("random programs", 10000, [&](const std::vector<std::uint8_t>& data) {
+    stretto_check("random programs", 100'000, [&](const std::vector<std::uint8_t>& data) {
         const reduction_program p = support::random_traffic(data);
         bucket_options o;
         if (data.size() % 2 == 1) o.order = payload_order::execution;
@@ -191,7 +191,7 @@ TEST_CASE("merged and taken apart: the same operations, and the same values") {
 
 TEST_CASE("whatever is done to a program in buckets, what is taken apart computes the same") {
     std::size_t apart = 0, whole = 0;
-    stretto_check("random damage", 10000, [&](const std::vector<std::uint8_t>& data) {
+    stretto_check("random damage", 100'000, [&](const std::vector<std::uint8_t>& data) {
         const reduction_program p = support::random_traffic(data);
         const auto plan = plan_buckets(reduction_view{&p}, reduction_model{&p},
                                        [](std::uint32_t v) { return bucket_choice{.label = 0, .place = v}; });

@@ -103,7 +103,7 @@ TEST_CASE("each rule is broken, and named") {
 
 TEST_CASE("a plan that is damaged anywhere is refused, or still computes the same") {
     std::size_t damaged = 0, refused = 0;
-    stretto_check("random damage", 5000, [&](const std::vector<std::uint8_t>& data) {
+    stretto_check("random damage", 100'000, [&](const std::vector<std::uint8_t>& data) {
         const reduction_program p = support::random_traffic(data);
         program_bucket_plan plan = *plan_buckets(reduction_view{&p}, reduction_model{&p},
                                                  [](std::uint32_t) { return bucket_choice{.label = 0}; });

@@ -193,7 +193,7 @@ TEST_CASE("each damage is found, and named") {
 
 TEST_CASE("whatever is done to a plan, what is still proved computes the same") {
     std::size_t damaged = 0, proved = 0;
-    stretto_check("damaged plans", 30000, [&](const std::vector<std::uint8_t>& bytes) {
+    stretto_check("damaged plans", 100'000, [&](const std::vector<std::uint8_t>& bytes) {
         const reduction_program p = support::random_reductions(bytes);
         plan_of_program plan = plan_of(p);
         if (plan.empty()) return;
