@@ -33,7 +33,7 @@ public:
     /// Returns the tensors of which x consists: none for a number.
     [[nodiscard]] std::span<const tensor_type> components(value_t<G> x) const { return tensors_.components(x); }
 
-    /// Returns the rule of v. O(log operators + arguments of v).
+    /// Returns the rule of v. O(length of its name + arguments of v), expected.
     [[nodiscard]] chunk_rules::any_rule rule(vertex_t<G> v) const {
         const std::string_view called = name(v);
         const detail::aten::aten_operator* known = detail::aten::find_aten_operator(called);
