@@ -58,7 +58,7 @@ struct measured_run {
     std::vector<measured_task> tasks;  ///< by task
     std::vector<measured_step> steps;  ///< ascending by number
     measured_step middle;              ///< the step with the median makespan, if there is any
-    measured_totals totals;
+    measured_totals totals;            ///< zeros if nothing was measured
     std::size_t ranks = 0;
 };
 
