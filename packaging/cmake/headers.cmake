@@ -85,6 +85,7 @@ set(STRETTO_HEADERS
     include/stretto/aten/detail/interpreter_sorting.hpp
     include/stretto/aten/detail/interpreter_unary.hpp
     include/stretto/aten/detail/interpreter_views.hpp
+    include/stretto/aten/detail/operators_by_name.hpp
     include/stretto/aten/detail/program_reader.hpp
     include/stretto/aten/detail/tensor_storage.hpp
     include/stretto/aten/interpretation.hpp

@@ -10,6 +10,7 @@
 
 #include "stretto/aten/argument_spelling.hpp"
 #include "stretto/aten/aten_dialect.hpp"
+#include "stretto/aten/detail/operators_by_name.hpp"
 #include "stretto/core/chunk_model.hpp"
 #include "stretto/core/config.hpp"
 #include "stretto/core/dataflow_concepts.hpp"

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "stretto/aten/detail/aten_arguments.hpp"
-#include "stretto/aten/detail/aten_rules.hpp"
+#include "stretto/aten/detail/operators_by_name.hpp"
 #include "stretto/core/dataflow_concepts.hpp"
 #include "stretto/core/tensor_model.hpp"
 #include "stretto/transform/chunk_rules/any_rule.hpp"
