@@ -106,7 +106,6 @@ expected<comparison, failure> plan_step(stretto::capture step, const std::string
     if (!stretto::times_fit((*made)->graph, wishes.under.to)) return too_slow(**made, file);
     comparison c{std::string((*made)->capture.name()), in_program_order(*made, wishes.under.from), {}, {}, {}};
     c.memory_limit = limit.limit(c.before.memory.peak);
-    c.traffic = summary_of_traffic(c.before.of->capture);
     c.under = wishes.under.from;
 
     stretto::form_options wanted;
@@ -131,7 +130,6 @@ expected<comparison, failure> plan_step(stretto::capture step, const std::string
     if (best->reduced) {
         c.sums = best->reduced->sums;
         c.sums->once = best->is_reduced;
-        if (!best->is_reduced) c.sums->needs = needs_of(best->reduced->of->graph, wanted.within, c.memory_limit);
     }
     const auto verified = stretto::verify_order(written.of->graph, s.order(), c.memory_limit);
     if (!verified)
@@ -157,6 +155,9 @@ expected<comparison, failure> plan_step(stretto::capture step, const std::string
     c.buckets = std::move(written.buckets);
     c.isolated = std::move(written.isolated);
     c.plan_seconds = watch.seconds();
+    // The plan is made; the rest explains it.
+    c.traffic = summary_of_traffic(c.before.of->capture);
+    if (c.sums && !c.sums->once) c.sums->needs = needs_of(best->reduced->of->graph, wanted.within, c.memory_limit);
     return c;
 }
 
@@ -175,13 +176,13 @@ expected<comparison, failure> check(stretto::capture step, const std::string& fi
                  in_program_order(*after, under),
                  {},
                  {}};
-    c.traffic = summary_of_traffic(c.before.of->capture);
     c.under = under;
     c.deadlock = {stretto::communicators_in_flight(c.after.of->graph, c.after.order)};
     c.memory_limit = limit.limit(c.before.memory.peak);
     c.bound = stretto::bound_below((*after)->graph, c.memory_limit, under);
     c.violations = stretto::check_plan((*before)->capture, (*after)->capture, c.memory_limit).violations;
     c.plan_seconds = watch.seconds();
+    c.traffic = summary_of_traffic(c.before.of->capture);
     return c;
 }
 
