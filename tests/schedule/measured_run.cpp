@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <map>
 #include <numeric>
-#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -45,10 +44,9 @@ nanoseconds middle(std::vector<nanoseconds> all) {
     return all[(all.size() - 1) / 2];
 }
 
-/// How many nanoseconds a lane is in none of its tasks, counted one by one between its first and last; nothing if it
-/// was in no task in this step. Precondition: all times are below 1000.
-std::optional<nanoseconds> idle_of_lane(const task_graph& g, const std::vector<measured_span>& all, std::uint32_t step,
-                                        rank_id rank) {
+/// How many nanoseconds a lane is in none of its tasks, counted one by one between its first and last; 0 if it was in
+/// no task in this step. Precondition: all times are below 1000.
+nanoseconds idle_of_lane(const task_graph& g, const std::vector<measured_span>& all, std::uint32_t step, rank_id rank) {
     std::vector<bool> busy(1'000, false);
     std::int64_t first = 1'000, last = -1;
     for (const measured_span& s : all) {
@@ -57,7 +55,7 @@ std::optional<nanoseconds> idle_of_lane(const task_graph& g, const std::vector<m
         last = std::max(last, s.end.count);
         for (std::int64_t t = s.begin.count; t < s.end.count; ++t) busy[static_cast<std::size_t>(t)] = true;
     }
-    if (last < 0) return std::nullopt;
+    if (last < 0) return {};
     return nanoseconds{std::count(busy.begin() + first, busy.begin() + last, false)};
 }
 
@@ -68,35 +66,30 @@ void check_totals(const task_graph& g, const std::vector<measured_span>& all,
     std::map<std::pair<std::uint32_t, rank_id>, std::vector<measured_span>> parts;
     for (const measured_span& s : all) parts[{s.step, s.rank}].push_back(s);
     if (parts.empty()) return;
-    std::vector<nanoseconds> kernels, blocked, exposed, between, transfers, jitter;
+    std::vector<measured_totals> sums;
     for (const auto& [where, spans] : parts) {
-        nanoseconds sums[5];
+        measured_totals& sum = sums.emplace_back();
         for (const measured_span& s : spans) {
             const nanoseconds time = s.end - s.begin;
             if (g.kind[s.task] == op_kind::start) {
-                sums[3] += transfer.at({s.task, s.step});
-                sums[4] += time - transfer.at({s.task, s.step});
+                sum.transfers += transfer.at({s.task, s.step});
+                sum.jitter += time - transfer.at({s.task, s.step});
             } else if (g.kind[s.task] == op_kind::wait) {
                 const auto x = transfer.find({g.launch[s.task], s.step});
-                sums[1] += time;
-                sums[2] += x == transfer.end() ? nanoseconds{} : std::min(time, x->second);
+                sum.blocked += time;
+                sum.exposed += x == transfer.end() ? nanoseconds{} : std::min(time, x->second);
             } else {
-                sums[0] += time;
+                sum.kernels += time;
             }
         }
-        kernels.push_back(sums[0]);
-        blocked.push_back(sums[1]);
-        exposed.push_back(sums[2]);
-        transfers.push_back(sums[3]);
-        jitter.push_back(sums[4]);
-        between.push_back(idle_of_lane(g, all, where.first, where.second).value_or(nanoseconds{}));
+        sum.between = idle_of_lane(g, all, where.first, where.second);
     }
-    RC_ASSERT(totals.kernels == middle(kernels));
-    RC_ASSERT(totals.blocked == middle(blocked));
-    RC_ASSERT(totals.exposed == middle(exposed));
-    RC_ASSERT(totals.transfers == middle(transfers));
-    RC_ASSERT(totals.jitter == middle(jitter));
-    RC_ASSERT(totals.between == middle(between));
+    for (const auto total : {&measured_totals::kernels, &measured_totals::blocked, &measured_totals::exposed,
+                             &measured_totals::between, &measured_totals::transfers, &measured_totals::jitter}) {
+        std::vector<nanoseconds> each;
+        for (const measured_totals& sum : sums) each.push_back(sum.*total);
+        RC_ASSERT((totals.*total) == middle(each));
+    }
 }
 
 /// A kernel, a collective of two members, and the wait for it.
