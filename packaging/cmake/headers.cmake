@@ -194,7 +194,9 @@ set(STRETTO_HEADERS
     include/stretto/schedule/detail/contention_jobs.hpp
     include/stretto/schedule/detail/cut_network.hpp
     include/stretto/schedule/detail/deferred_work.hpp
+    include/stretto/schedule/detail/early_work.hpp
     include/stretto/schedule/detail/finish_task_graph.hpp
+    include/stretto/schedule/detail/found_front.hpp
     include/stretto/schedule/detail/held_launches.hpp
     include/stretto/schedule/detail/late_pass.hpp
     include/stretto/schedule/detail/launch_machine.hpp
@@ -216,6 +218,7 @@ set(STRETTO_HEADERS
     include/stretto/schedule/detail/shortest_wait_cycle.hpp
     include/stretto/schedule/detail/sorted_by_key.hpp
     include/stretto/schedule/detail/spine_bound.hpp
+    include/stretto/schedule/detail/stalled_kernels.hpp
     include/stretto/schedule/detail/work_between.hpp
     include/stretto/schedule/detail/workspace.hpp
     include/stretto/schedule/explain.hpp

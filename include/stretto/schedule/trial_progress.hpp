@@ -10,12 +10,13 @@
 namespace stretto {
 
 /// A point of the search (schedule/list_schedule.hpp). First, orders are made without regard to memory. Then the lowest
-/// rung of memory limits is searched in three stages, and each of the others in one.
+/// rung of memory limits is searched in four stages, and each of the others in two: `begins` and `stalls`.
 enum class search_stage : std::uint8_t {
     two_orders,    ///< two orders have been made without regard to memory; up to three more may follow
     begins,        ///< nothing has been searched within this rung yet
     one_round,     ///< a first round has been made within the lowest rung, about a quarter of the work there
-    three_rounds,  ///< about half of the work there is done; rounds from program order and the best order remain
+    three_rounds,  ///< about half of these rounds are done; those from program order and the best order remain
+    stalls,        ///< all rounds within the rung are done; stalls of its best order are filled next
 };
 
 /// What the search knows when it asks whether to continue.

@@ -60,3 +60,37 @@ TEST_CASE("10^5 random networks: no set of vertices costs less than the cut, and
         if (vertices > 2) RC_ASSERT(((found & 4) != 0) == (least_with_2 == least));
     });
 }
+
+TEST_CASE("10^5 random networks: raising capacities and saturating again cuts like a network made with them") {
+    cut_network raised, made;
+    stretto_check("raised", 100000, [&](const std::vector<std::uint8_t>& picks, std::uint8_t count) {
+        const std::uint32_t vertices = 2 + count % 6;
+        std::vector<edge> edges;
+        for (std::size_t k = 0; k + 2 < picks.size(); k += 3) {
+            const std::uint32_t from = picks[k] % vertices, to = picks[k + 1] % vertices;
+            if (from == to || from == raised.sink || to == raised.source) continue;
+            edges.push_back({from, to, picks[k + 2] % 8});
+        }
+        const auto begin = [&](cut_network<>& network) {
+            network.clear();
+            for (std::uint32_t v = 2; v < vertices; ++v) static_cast<void>(network.add());
+        };
+        begin(raised);
+        for (std::uint32_t k = 0; k < edges.size(); ++k)
+            RC_ASSERT(raised.connect(edges[k].from, edges[k].to, edges[k].capacity) == k);
+        for (int round = 0; round < 3; ++round) {
+            raised.saturate();
+            raised.divide();
+            begin(made);
+            for (const edge& e : edges) made.connect(e.from, e.to, e.capacity);
+            made.saturate();
+            made.divide();
+            for (std::uint32_t v = 0; v < vertices; ++v) RC_ASSERT(raised.on_source_side(v) == made.on_source_side(v));
+            for (std::uint32_t k = 0; k < edges.size(); ++k) {
+                const std::int64_t by = (picks[k] >> (2 * round)) % 4;
+                edges[k].capacity += by;
+                raised.raise(k, by);
+            }
+        }
+    });
+}

@@ -13,12 +13,14 @@
 #include <vector>
 
 #include "stretto/schedule/detail/contended_order.hpp"
-#include "stretto/schedule/detail/held_launches.hpp"
+#include "stretto/schedule/detail/early_work.hpp"
+#include "stretto/schedule/detail/found_front.hpp"
 #include "stretto/schedule/detail/late_pass.hpp"
 #include "stretto/schedule/detail/lean_order.hpp"
 #include "stretto/schedule/detail/list_pass.hpp"
 #include "stretto/schedule/detail/machine_orders.hpp"
 #include "stretto/schedule/detail/search_watch.hpp"
+#include "stretto/schedule/detail/stalled_kernels.hpp"
 #include "stretto/schedule/memory.hpp"
 
 namespace stretto::detail {
@@ -53,9 +55,14 @@ public:
     /// If there is a judge, all makespans are by its clock, and it must outlive the search.
     order_search(const compact_tasks& c, nanoseconds makespan, bytes peak, bytes unit, workspace& w,
                  const order_judge* judge = nullptr)
-        : c_(c), peak_(peak.count), unit_(unit.count), w_(w), judge_(judge), given_(w.take<std::uint32_t>(c.size())) {
+        : c_(c),
+          peak_(peak.count),
+          unit_(unit.count),
+          w_(w),
+          judge_(judge),
+          given_(w.take<std::uint32_t>(c.size())),
+          found_(c, makespan.count, peak.count, w, judge) {
         for (std::uint32_t n = 0; n < c.size(); ++n) given_[n] = n;
-        front_.push_back({{{}, makespan.count, {}}, peak.count});
         fastest_free_ = makespan.count;
     }
 
@@ -72,15 +79,14 @@ public:
             search_briefly(limit.count, enough);
         } else {
             search_freely(enough);
-            if (ended_) return std::move(front_);
+            if (ended_) return std::move(found_).within(INT64_MAX);
             find_witness(limit.count);
             // Without a judge, an order within memory need not be better than those that ignore memory.
             const std::int64_t almost = judge_ ? 0 : fastest_free_ + fastest_free_ / 1000;
             if (widest_ > std::min(leanest_, lowest_)) climb(limit.count, std::max(enough, almost), effort);
         }
         if (watch_) tell_up_to(watch_->limits().size());
-        while (front_.size() > 1 && front_.back().peak > limit.count) front_.pop_back();
-        return std::move(front_);
+        return std::move(found_).within(limit.count);
     }
 
 private:
@@ -121,7 +127,7 @@ private:
         const workspace::scope scratch(w_);
         lean_order lean(c_, given_, w_);
         witness_ = lean.run(below ? 0 : unit_);
-        consider({witness_, measured(witness_), {}}, lean.peak());
+        found_.consider({witness_, found_.measured(witness_), {}}, lean.peak());
         if (below || lean.peak() > unit_) leanest_ = lean.peak();
         lowest_ = INT64_MAX;
         for (const double rung : ladder_rungs)
@@ -132,7 +138,7 @@ private:
     /// memory of the given order, that order shows it better, since a pass without a limit has little to do with what
     /// memory allows.
     void search_briefly(std::int64_t limit, std::int64_t enough) {
-        const std::int64_t given = front_.back().pass.makespan;
+        const std::int64_t given = found_.orders().back().pass.makespan;
         const std::int64_t free_above = std::min(peak_, lowest_);  // free passes serve larger limits
         for (const std::int64_t within : {std::min(leanest_, lowest_), lowest_}) {
             if (within > limit) break;
@@ -189,6 +195,10 @@ private:
             // If a rung has made the step faster, there is often more to gain from that order.
             if (effort > 1 || fastest_within(within) < before) round_from_best(within);
         }
+        if (fastest_within(within) > enough) {
+            if (!goes_on(within, search_stage::stalls)) return false;
+            fill_stalls(within, enough);
+        }
         return refused_;  // if memory refused nothing, larger limits would change nothing
     }
 
@@ -234,7 +244,8 @@ private:
     }
     /// Asks the watch whether to continue without regard to memory.
     [[nodiscard]] bool goes_on_freely() {
-        return !watch_ || asks_watch({0, search_stage::two_orders, {fastest_free_}, {front_.front().pass.makespan}});
+        return !watch_ ||
+               asks_watch({0, search_stage::two_orders, {fastest_free_}, {found_.orders().front().pass.makespan}});
     }
     [[nodiscard]] bool asks_watch(const trial_progress& now) {
         ended_ = !watch_->goes_on(now);
@@ -250,9 +261,10 @@ private:
     void tell_up_to(std::size_t levels) {
         for (; watch_ && told_ < levels; ++told_) {
             const std::int64_t limit = watch_->limits()[told_].count;
+            const std::vector<found_order>& all = found_.orders();
             const auto end =
-                std::partition_point(front_.begin(), front_.end(), [&](const auto& o) { return o.peak <= limit; });
-            watch_->reached(told_, end == front_.begin() ? nullptr : &end[-1]);
+                std::partition_point(all.begin(), all.end(), [&](const auto& o) { return o.peak <= limit; });
+            watch_->reached(told_, end == all.begin() ? nullptr : &end[-1]);
         }
     }
     [[nodiscard]] std::int64_t rung_at(double times) const {
@@ -300,6 +312,34 @@ private:
         both_ways(within, best_within(within), drawn);
     }
 
+    /// Fills stalls of the best order within the rung with work that comes later, half as much as it stalls, because
+    /// other work may fill them too. The order with that work is the witness, so that nothing else takes its room, and
+    /// the preference. If that helps, there may be more to fill; if not, another stall is tried.
+    void fill_stalls(std::int64_t within, std::int64_t enough) {
+        constexpr int most_tries = 4;
+        constexpr std::size_t most_places = 2;
+        order late;
+        std::vector<stalled_kernel> stalled;
+        std::size_t place = 0;
+        for (int tries = 0; tries < most_tries && fastest_within(within) > enough; ++tries) {
+            const std::int64_t before = fastest_within(within);
+            if (place == 0) {
+                const order best = best_within(within);
+                late = late_within(within, best, best);
+                stalled = stalled_kernels(c_, best, late, w_);
+            }
+            if (place == std::min(most_places, stalled.size()) || stalled[place].fillable < before / 512) return;
+            const stalled_kernel& at = stalled[place];
+            const order filled = with_early_work(c_, late, at.kernel, within, at.stall / 2, w_);
+            if (!filled.empty()) {
+                const workspace::scope scratch(w_);
+                const order found = pass_within(within, filled, orders_of(filled));
+                both_ways(within, found, found);
+            }
+            place = fastest_within(within) < before ? 0 : place + 1;
+        }
+    }
+
     /// Runs one pass within memory, whose order becomes a candidate, and returns the order.
     order pass_within(std::int64_t within, std::span<const std::uint32_t> witness, const machine_orders& preference) {
         const workspace::scope scratch(w_);
@@ -307,10 +347,10 @@ private:
         baseline_witness memory(c_, feasible, within, w_);
         pass_result found = forward_pass(c_, preference, &memory, w_).run();
         refused_ |= memory.refused();
-        found.makespan = measured(found.nodes);  // the pass may count a wait that memory held back as late
+        found.makespan = found_.measured(found.nodes);  // the pass may count a wait that memory held back as late
         last_makespan_ = found.makespan;
         order nodes = found.nodes;
-        consider(std::move(found), memory.peak());
+        found_.consider(std::move(found), memory.peak());
         return nodes;
     }
 
@@ -318,54 +358,18 @@ private:
     void free_pass(const machine_orders& preference) {
         const workspace::scope scratch(w_);
         pass_result found = forward_pass(c_, preference, nullptr, w_).run();
-        if (judge_) found.makespan = measured(found.nodes);
+        if (judge_) found.makespan = found_.measured(found.nodes);
         fastest_free_ = std::min(fastest_free_, found.makespan);
         free_.push_back(found.nodes);
         const std::int64_t peak = peak_of(c_, found.nodes, w_);
         widest_ = std::max(widest_, peak);
-        consider(std::move(found), peak);
+        found_.consider(std::move(found), peak);
     }
 
-    /// Adds an order to those found, unless one of them is as fast and needs no more memory. Its launches are held back
-    /// first.
-    void consider(pass_result found, std::int64_t peak) {
-        if (fastest(peak).makespan <= found.makespan && front_.front().peak <= peak) return;
-        found_order kept = hold_back({std::move(found), peak});
-        const auto place = std::partition_point(front_.begin(), front_.end(),
-                                                [&](const found_order& o) { return o.peak < kept.peak; });
-        auto last = place;
-        while (last != front_.end() && last->pass.makespan >= kept.pass.makespan) ++last;
-        front_.insert(front_.erase(place, last), std::move(kept));
-    }
-
-    /// Returns the order with its launches held back as far as they stay hidden, or the order itself if that costs
-    /// time. It can do so by the clock of the judge, because it changes which kernels a transfer slows down.
-    [[nodiscard]] found_order hold_back(found_order o) const {
-        const workspace::scope scratch(w_);
-        const order_times before = times_of(c_, o.pass.nodes, w_);
-        held_order held = held_within(c_, o.pass.nodes, before, o.peak, w_);
-        const order_times after = times_of(c_, held.nodes, w_);
-        const std::int64_t makespan = judge_ ? measured(held.nodes) : after.makespan;
-        if (makespan > o.pass.makespan) return o;
-        std::vector<std::uint32_t> starved = starved_when_held(c_, before, o.pass.starved, held.nodes, after);
-        return {{std::move(held.nodes), makespan, std::move(starved)}, held.peak};
-    }
-
-    /// Returns the makespan by the clock of the search: that of the judge, if there is one.
-    [[nodiscard]] std::int64_t measured(std::span<const std::uint32_t> nodes) const {
-        return judge_ ? makespan_of(c_, nodes, *judge_, w_) : makespan_of(c_, nodes, w_);
-    }
-
-    /// Returns the fastest order found within a limit, or the one with the smallest peak if none is within it.
-    [[nodiscard]] const pass_result& fastest(std::int64_t limit) const {
-        const found_order* last = &front_.front();
-        for (const found_order& o : front_)
-            if (o.peak <= limit) last = &o;
-        return last->pass;
-    }
-    [[nodiscard]] std::int64_t fastest_within(std::int64_t limit) const { return fastest(limit).makespan; }
+    /// Returns the makespan of the fastest order found within a limit.
+    [[nodiscard]] std::int64_t fastest_within(std::int64_t limit) const { return found_.fastest(limit).makespan; }
     [[nodiscard]] order best_within(std::int64_t limit) const {
-        const order& nodes = fastest(limit).nodes;
+        const order& nodes = found_.fastest(limit).nodes;
         return nodes.empty() ? order(given_.begin(), given_.end()) : nodes;
     }
 
@@ -391,13 +395,13 @@ private:
     order witness_;                     // an order within the lowest rung
     std::int64_t lowest_ = 0;           // the lowest rung, in bytes
     std::int64_t leanest_ = INT64_MAX;  // the peak of the witness, if it is a rung of its own
-    std::vector<found_order> front_;    // by ascending peak and descending makespan
-    std::vector<order> free_;           // the orders of the free passes
-    std::int64_t fastest_free_;         // the makespan of the fastest of these and the given order
-    std::int64_t widest_ = 0;           // the largest peak of a free pass
-    std::int64_t last_makespan_ = 0;    // the makespan of the last pass within memory
-    bool draw_ = false;                 // passes within memory move launches forward
-    bool refused_ = false;              // memory has refused a node on this rung
+    found_front<> found_;
+    std::vector<order> free_;         // the orders of the free passes
+    std::int64_t fastest_free_;       // the makespan of the fastest of these and the given order
+    std::int64_t widest_ = 0;         // the largest peak of a free pass
+    std::int64_t last_makespan_ = 0;  // the makespan of the last pass within memory
+    bool draw_ = false;               // passes within memory move launches forward
+    bool refused_ = false;            // memory has refused a node on this rung
 };
 
 }  // namespace stretto::detail
