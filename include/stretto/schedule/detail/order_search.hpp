@@ -15,6 +15,7 @@
 #include "stretto/schedule/detail/contended_order.hpp"
 #include "stretto/schedule/detail/early_work.hpp"
 #include "stretto/schedule/detail/found_front.hpp"
+#include "stretto/schedule/detail/held_launches.hpp"
 #include "stretto/schedule/detail/late_pass.hpp"
 #include "stretto/schedule/detail/lean_order.hpp"
 #include "stretto/schedule/detail/list_pass.hpp"
@@ -61,7 +62,8 @@ public:
           w_(w),
           judge_(judge),
           given_(w.take<std::uint32_t>(c.size())),
-          found_(c, makespan.count, peak.count, w, judge) {
+          rounds_(makespan.count, peak.count),
+          found_(makespan.count, peak.count) {
         for (std::uint32_t n = 0; n < c.size(); ++n) given_[n] = n;
         fastest_free_ = makespan.count;
     }
@@ -127,7 +129,7 @@ private:
         const workspace::scope scratch(w_);
         lean_order lean(c_, given_, w_);
         witness_ = lean.run(below ? 0 : unit_);
-        found_.consider({witness_, found_.measured(witness_), {}}, lean.peak());
+        consider({witness_, measured(witness_), {}}, lean.peak());
         if (below || lean.peak() > unit_) leanest_ = lean.peak();
         lowest_ = INT64_MAX;
         for (const double rung : ladder_rungs)
@@ -197,7 +199,9 @@ private:
         }
         if (fastest_within(within) > enough) {
             if (!goes_on(within, search_stage::stalls)) return false;
+            filling_ = true;
             fill_stalls(within, enough);
+            filling_ = false;
         }
         return refused_;  // if memory refused nothing, larger limits would change nothing
     }
@@ -240,7 +244,7 @@ private:
         std::size_t levels = 0;
         while (levels < watch_->limits().size() && watch_->limits()[levels].count <= within) ++levels;
         if (levels == 0) return true;
-        return asks_watch({levels - 1, stage, {fastest_free_}, {fastest_within(within)}});
+        return asks_watch({levels - 1, stage, {fastest_free_}, {found_.fastest(within).makespan}});
     }
     /// Asks the watch whether to continue without regard to memory.
     [[nodiscard]] bool goes_on_freely() {
@@ -347,10 +351,10 @@ private:
         baseline_witness memory(c_, feasible, within, w_);
         pass_result found = forward_pass(c_, preference, &memory, w_).run();
         refused_ |= memory.refused();
-        found.makespan = found_.measured(found.nodes);  // the pass may count a wait that memory held back as late
+        found.makespan = measured(found.nodes);  // the pass may count a wait that memory held back as late
         last_makespan_ = found.makespan;
         order nodes = found.nodes;
-        found_.consider(std::move(found), memory.peak());
+        consider(std::move(found), memory.peak());
         return nodes;
     }
 
@@ -358,18 +362,49 @@ private:
     void free_pass(const machine_orders& preference) {
         const workspace::scope scratch(w_);
         pass_result found = forward_pass(c_, preference, nullptr, w_).run();
-        if (judge_) found.makespan = found_.measured(found.nodes);
+        if (judge_) found.makespan = measured(found.nodes);
         fastest_free_ = std::min(fastest_free_, found.makespan);
         free_.push_back(found.nodes);
         const std::int64_t peak = peak_of(c_, found.nodes, w_);
         widest_ = std::max(widest_, peak);
-        found_.consider(std::move(found), peak);
+        consider(std::move(found), peak);
     }
 
-    /// Returns the makespan of the fastest order found within a limit.
-    [[nodiscard]] std::int64_t fastest_within(std::int64_t limit) const { return found_.fastest(limit).makespan; }
+    /// Adds an order to those found, unless one of them is as fast and needs no more memory. Its launches are held back
+    /// first.
+    void consider(pass_result found, std::int64_t peak) {
+        const bool of_rounds = !filling_ && rounds_.has_place_for(found.makespan, peak);
+        const bool of_all = found_.has_place_for(found.makespan, peak);
+        if (!of_rounds && !of_all) return;
+        found_order kept = hold_back({std::move(found), peak});
+        if (of_rounds) rounds_.add(kept);
+        if (of_all) found_.add(std::move(kept));
+    }
+    /// Returns the order with its launches held back as far as they stay hidden, or the order itself if that costs
+    /// time. It can do so by the clock of the judge, because it changes which kernels a transfer slows down.
+    [[nodiscard]] found_order hold_back(found_order o) const {
+        const workspace::scope scratch(w_);
+        const order_times before = times_of(c_, o.pass.nodes, w_);
+        held_order held = held_within(c_, o.pass.nodes, before, o.peak, w_);
+        const order_times after = times_of(c_, held.nodes, w_);
+        const std::int64_t makespan = judge_ ? measured(held.nodes) : after.makespan;
+        if (makespan > o.pass.makespan) return o;
+        std::vector<std::uint32_t> starved = starved_when_held(c_, before, o.pass.starved, held.nodes, after);
+        return {{std::move(held.nodes), makespan, std::move(starved)}, held.peak};
+    }
+
+    /// Returns the makespan by the clock of the search: that of the judge, if there is one.
+    [[nodiscard]] std::int64_t measured(std::span<const std::uint32_t> nodes) const {
+        return judge_ ? makespan_of(c_, nodes, *judge_, w_) : makespan_of(c_, nodes, w_);
+    }
+    /// Returns the fastest order within a limit: of the rounds, or of all while stalls are filled. So rounds lead to
+    /// the same orders, and end where they would end, as if no stalls were filled, and no step gets slower by that.
+    [[nodiscard]] const pass_result& fastest(std::int64_t limit) const {
+        return (filling_ ? found_ : rounds_).fastest(limit);
+    }
+    [[nodiscard]] std::int64_t fastest_within(std::int64_t limit) const { return fastest(limit).makespan; }
     [[nodiscard]] order best_within(std::int64_t limit) const {
-        const order& nodes = found_.fastest(limit).nodes;
+        const order& nodes = fastest(limit).nodes;
         return nodes.empty() ? order(given_.begin(), given_.end()) : nodes;
     }
 
@@ -395,13 +430,14 @@ private:
     order witness_;                     // an order within the lowest rung
     std::int64_t lowest_ = 0;           // the lowest rung, in bytes
     std::int64_t leanest_ = INT64_MAX;  // the peak of the witness, if it is a rung of its own
-    found_front<> found_;
-    std::vector<order> free_;         // the orders of the free passes
-    std::int64_t fastest_free_;       // the makespan of the fastest of these and the given order
-    std::int64_t widest_ = 0;         // the largest peak of a free pass
-    std::int64_t last_makespan_ = 0;  // the makespan of the last pass within memory
-    bool draw_ = false;               // passes within memory move launches forward
-    bool refused_ = false;            // memory has refused a node on this rung
+    found_front<> rounds_, found_;      // the orders of passes and rounds, and all orders
+    bool filling_ = false;              // stalls are being filled
+    std::vector<order> free_;           // the orders of the free passes
+    std::int64_t fastest_free_;         // the makespan of the fastest of these and the given order
+    std::int64_t widest_ = 0;           // the largest peak of a free pass
+    std::int64_t last_makespan_ = 0;    // the makespan of the last pass within memory
+    bool draw_ = false;                 // passes within memory move launches forward
+    bool refused_ = false;              // memory has refused a node on this rung
 };
 
 }  // namespace stretto::detail
