@@ -285,7 +285,10 @@ private:
             }
             return now.search == 0 || !within_limit || !loses(now.so_far, then.so_far, 512);
         }
-        return !within_limit || !loses(now.so_far, then.so_far, now.stage == search_stage::one_round ? 256 : 512);
+        const std::int64_t share = now.stage == search_stage::one_round ? 256
+                                   : now.stage == search_stage::stalls  ? 4096
+                                                                        : 512;
+        return !within_limit || !loses(now.so_far, then.so_far, share);
     }
     [[nodiscard]] std::vector<collective_exposure> exposures_of(const task_graph& g,
                                                                 const std::vector<task_id>& order) const {
