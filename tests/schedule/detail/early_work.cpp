@@ -53,6 +53,16 @@ nodes arranged(const nodes& order, const std::vector<bool>& first) {
     return made;
 }
 
+/// The work that an order has before a kernel, and program order has not.
+std::int64_t moved_work(const compact_tasks& c, const nodes& order, std::uint32_t kernel) {
+    std::int64_t work = 0;
+    for (std::uint32_t n : order) {
+        if (n == kernel) break;
+        if (n > kernel && is_kernel(c, n)) work += c.duration[n];
+    }
+    return work;
+}
+
 /// The kernels of a step.
 std::vector<std::uint32_t> kernels_of(const compact_tasks& c) {
     std::vector<std::uint32_t> all;
@@ -135,12 +145,11 @@ TEST_CASE("10^4 random steps: a legal order in which no more work moves than wan
         RC_ASSERT(legal(c, found));
         RC_ASSERT(alive_at(c, found, kernel) <= limit);
         std::vector<bool> first(c.size(), false);
-        std::int64_t work = 0;
         for (std::uint32_t n : found) {
             if (n == kernel) break;
             first[n] = true;
-            if (n > kernel && is_kernel(c, n)) work += c.duration[n];
         }
+        const std::int64_t work = moved_work(c, found, kernel);
         for (std::uint32_t n = 0; n < kernel; ++n) RC_ASSERT(first[n]);
         RC_ASSERT(work > 0);
         RC_ASSERT(work <= wanted);
@@ -181,27 +190,15 @@ TEST_CASE("10^4 small steps: no more work than in the best choice, and all of it
             if (work <= wanted && alive_at(c, arranged(given, first), kernel) <= limit) best = std::max(best, work);
         }
         const nodes found = brought_forward(c, given, kernel, limit, wanted, w);
-        std::int64_t work = 0;
-        for (std::uint32_t n : found) {
-            if (n == kernel) break;
-            if (n > kernel && is_kernel(c, n)) work += c.duration[n];
-        }
+        const std::int64_t work = moved_work(c, found, kernel);
         RC_ASSERT(work <= best);
         if (best > 0) {
             ++(work == best ? best_found : less);
             shares += static_cast<double>(work) / static_cast<double>(best);
         }
         const nodes all = brought_forward(c, given, kernel, INT64_MAX / 4, INT64_MAX / 4, w);
-        if (everything > 0) {
-            work = 0;
-            for (std::uint32_t n : all) {
-                if (n == kernel) break;
-                if (n > kernel && is_kernel(c, n)) work += c.duration[n];
-            }
-            RC_ASSERT(work == everything);
-        } else {
-            RC_ASSERT(all.empty());
-        }
+        RC_ASSERT(all.empty() == (everything == 0));
+        if (everything > 0) RC_ASSERT(moved_work(c, all, kernel) == everything);
     });
     MESSAGE("of " << best_found + less << " choices, " << best_found << " were the best; on average, "
                   << 100 * shares / static_cast<double>(best_found + less) << " % of the best was found");

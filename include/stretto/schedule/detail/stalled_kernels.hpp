@@ -21,7 +21,7 @@ struct stalled_kernel {
     std::int64_t stall = 0;  ///< how long the order stalls before the kernel
     /// The smaller one of the stall and of the work that could come before the kernel but does not.
     std::int64_t fillable = 0;
-    std::int64_t reached = 0;  ///< the work up to the kernel, and its own
+    std::int64_t reached = 0;  ///< the work up to the end of the kernel, in the other order
 };
 
 /// Returns the kernels before which most of the stalls of `order` could be filled, the best one first. They are chosen
