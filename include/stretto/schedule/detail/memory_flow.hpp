@@ -35,7 +35,11 @@ public:
     /// `readers` are the nodes that use each storage, in program order; the first one makes it. The arrays are taken
     /// from the open scope of the workspace.
     memory_flow(const compact_tasks& c, const index_lists& readers, workspace& w)
-        : c_(c), readers_(readers), side_(w.take<kernel_side>(c.size())), cost_left_(w.take<std::int64_t>(c.size())) {}
+        : c_(c),
+          readers_(readers),
+          side_(w.take<kernel_side>(c.size())),
+          is_entered_(w.take(c.size(), std::uint8_t{0})),
+          cost_left_(w.take<std::int64_t>(c.size())) {}
 
     /// Finds a flow at a kernel and returns its total. In every order in which the nodes are on their sides, the bytes
     /// alive at the kernel plus the costs of the nodes before it are at least this total. `cost` and `side` are by
@@ -66,24 +70,17 @@ public:
 
     /// Returns whether the flow that was found last has room for `more` from a free node. If so, and if that node runs
     /// before the kernel, `more` additional bytes are alive at the kernel or are covered by costs. The flow stays
-    /// unchanged. The search gives up after `steps_left` steps, but after no more than 200, and returns false; the
+    /// unchanged. The search gives up after `steps_left` steps, but after no more than 1000, and returns false; the
     /// steps that it has taken are subtracted from `steps_left`.
     [[nodiscard]] bool grows_by(std::int64_t more, std::uint32_t n, std::span<std::int64_t> flow,
                                 std::size_t& steps_left) {
-        const std::size_t steps = std::min(most_steps, steps_left);
-        trail_.clear();
-        steps_left_ = steps;
-        const std::int64_t sent = through_node(flow, n, more, 0);
-        steps_left -= steps - steps_left_;
-        steps_left_ = no_limit;
-        for (const passage& back : trail_) {
-            if (back.storage != no_node) flow[back.storage] -= back.sent;
-            else {
-                side_[back.node] = kernel_side::free;
-                cost_left_[back.node] += back.sent;
-            }
-        }
-        return sent == more;
+        return finds_room(more, flow, steps_left, [&] { return through_node(flow, n, more, 0); });
+    }
+    /// Returns whether that flow has room for `more` into a free node: if that node runs after the kernel, `more`
+    /// additional bytes are alive at the kernel. Otherwise the same as grows_by.
+    [[nodiscard]] bool grows_into(std::int64_t more, std::uint32_t n, std::span<std::int64_t> flow,
+                                  std::size_t& steps_left) {
+        return finds_room(more, flow, steps_left, [&] { return into_node(flow, n, more, 0); });
     }
     /// Sends at most `most` from a free node, adds that to the flow that was found last, and returns the amount sent.
     /// If this amount is charged to the node for running after the kernel, the total flow is still at most what is
@@ -97,11 +94,11 @@ public:
         steps_left_ = no_limit;
         return sent;
     }
-    /// Fixes a free node after the kernel.
-    void put_after(std::uint32_t n) { side_[n] = kernel_side::after; }
+    /// Fixes a free node on a side of the kernel.
+    void put(std::uint32_t n, kernel_side side) { side_[n] = side; }
 
 private:
-    static constexpr std::size_t deepest = 500, most_steps = 200, no_limit = SIZE_MAX;
+    static constexpr std::size_t deepest = 500, most_steps = 1000, no_limit = SIZE_MAX;
 
     /// Returns the number of free nodes that use `s`, or 0 if a user of `s` comes after the kernel.
     [[nodiscard]] std::size_t ways_on(std::uint32_t s) const {
@@ -155,6 +152,52 @@ private:
         return sent;
     }
 
+    /// Sends as much as possible, at most `wanted`, from nodes before the kernel into a node, and returns the amount
+    /// sent. Everything comes from a node before the kernel. If a free node runs after the kernel, its successors do,
+    /// too. Then what it reads is alive, or what that is made of, and so is what its successors read. So the flow comes
+    /// through what it reads, and through its successors, in this order. It is called only in a search to be undone.
+    std::int64_t into_node(std::span<std::int64_t> flow, std::uint32_t n, std::int64_t wanted, std::size_t depth) {
+        if (side_[n] == kernel_side::before) return wanted;
+        if (side_[n] == kernel_side::after || is_entered_[n] != 0 || depth == deepest || steps_left_ == 0) return 0;
+        is_entered_[n] = 1;
+        --steps_left_;
+        entered_.push_back(n);
+        std::int64_t sent = 0;
+        for (const std::uint32_t s : c_.touched[n]) {
+            const std::uint32_t by = readers_[s].front();
+            const std::int64_t room = std::min(wanted - sent, c_.storage_bytes[s] - flow[s]);
+            if (by == n || room <= 0) continue;
+            const std::int64_t got = into_node(flow, by, room, depth + 1);
+            flow[s] += got;
+            trail_.push_back({s, no_node, got});
+            sent += got;
+        }
+        for (const std::uint32_t after : c_.successors[n])
+            if (sent < wanted) sent += into_node(flow, after, wanted - sent, depth + 1);
+        if (sent == wanted) is_entered_[n] = 0;  // otherwise nothing more gets through
+        return sent;
+    }
+    /// Runs a search that sends at most `more`, and returns whether it has sent all of that. Undoes what it has sent.
+    template <class Send>
+    [[nodiscard]] bool finds_room(std::int64_t more, std::span<std::int64_t> flow, std::size_t& steps_left, Send send) {
+        const std::size_t steps = std::min(most_steps, steps_left);
+        trail_.clear();
+        steps_left_ = steps;
+        const std::int64_t sent = send();
+        steps_left -= steps - steps_left_;
+        steps_left_ = no_limit;
+        for (const passage& back : trail_) {
+            if (back.storage != no_node) flow[back.storage] -= back.sent;
+            else {
+                side_[back.node] = kernel_side::free;
+                cost_left_[back.node] += back.sent;
+            }
+        }
+        for (const std::uint32_t n : entered_) is_entered_[n] = 0;
+        entered_.clear();
+        return sent == more;
+    }
+
     /// An amount that a search to be undone has sent through a storage, or covered by the cost of a node that it has
     /// entered.
     struct passage {
@@ -165,6 +208,8 @@ private:
     const compact_tasks& c_;
     const index_lists& readers_;
     std::span<kernel_side> side_;
+    std::span<std::uint8_t> is_entered_;     // by node: entered by a search into a node
+    std::vector<std::uint32_t> entered_;     // these nodes
     std::span<std::int64_t> cost_left_;      // by node: the part of its cost that no path has used
     std::vector<std::uint32_t> sources_[3];  // storages made before the kernel, by their ways_on
     std::vector<passage> trail_;

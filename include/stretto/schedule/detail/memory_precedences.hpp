@@ -1,11 +1,13 @@
 // A memory limit implies precedences. Let v be a kernel at which memory is scarce. If some other node ran before v, its
 // results would be alive at v, or what has been made of them; and so would be the results of all its predecessors. If
-// the limit leaves less room than that, the node runs after v, as if it depended on v.
+// the limit leaves less room than that, the node runs after v, as if it depended on v. In the same way, if it ran after
+// v, what it reads would be alive at v, or what that is made of; where that is too much, the node runs before v.
 //
 // In a step that recomputes activations, these nodes are the recomputations of the layers whose turn in the backward
 // pass comes later. They depend on nothing but the inputs of the layers, and without a limit they would hide the
-// exchanges of the forward pass. Within the limit they cannot leave the stretch between two peaks, so all bounds that
-// are based on dependences become larger.
+// exchanges of the forward pass. Within the limit they cannot leave the stretch between two peaks; nor can what has to
+// be done with the results of one layer before those of the next find room. So all bounds that are based on dependences
+// become larger.
 #ifndef STRETTO_SCHEDULE_DETAIL_MEMORY_PRECEDENCES_HPP
 #define STRETTO_SCHEDULE_DETAIL_MEMORY_PRECEDENCES_HPP
 
@@ -33,6 +35,8 @@ struct node_pair {
 /// Finds such pairs. The base is a flow at v (detail/memory_flow.hpp), which is at most what is alive there. Consider a
 /// node that may run on either side of v. If the flow has room for more from this node, and both together exceed the
 /// limit, the node runs after v, and so do all its successors. Then further paths end there, and more nodes may follow.
+/// If the flow has room for more into this node, the node and its predecessors run before v in the same way. Nodes that
+/// come before or after v by pairs of earlier kernels count as if dependences said so.
 template <class = void>
 class memory_precedences {
 public:
@@ -46,9 +50,9 @@ public:
           carried_(w.take<std::int64_t>(c.storage_bytes.size())) {}
 
     /// Returns the pairs for this limit. Each consists of a kernel at which memory is scarce and a node that the limit
-    /// puts after it, except nodes that come after another such node. For each such kernel, calls see(place, side) with
-    /// the sides on which nodes run. O(V + E + uses) for each of up to 8 kernels. Precondition: the limit is at least
-    /// least_peak().
+    /// puts after or before it, except nodes that come after, or before, another such node. For each such kernel, calls
+    /// see(place, side) with the sides on which nodes run. O(V + E + uses) for each of up to 8 kernels. Precondition:
+    /// the limit is at least least_peak().
     template <class See>
     [[nodiscard]] std::vector<node_pair> within(std::int64_t limit, See see) {
         std::vector<std::size_t> places;
@@ -60,11 +64,12 @@ public:
         std::sort(places.begin(), places.end(),
                   [&](std::size_t a, std::size_t b) { return forced_.kernels()[a] < forced_.kernels()[b]; });
         std::vector<node_pair> pairs;
-        steps_left_ = steps_per_node * c_.size();
+        steps_left_ = std::min(steps_per_node * c_.size(), most_steps + c_.size() * 24);
         int in_vain = 0;
         for (const std::size_t place : places) {
             if (pairs.empty() && in_vain++ == most_in_vain) steps_left_ = 0;  // from now on only single paths are tried
             forced_.decide_sides(place, side_);
+            decide_by(pairs, forced_.kernels()[place]);
             find_pairs(place, limit, pairs);
             see(place, std::span<const kernel_side>(side_));
         }
@@ -72,7 +77,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t most_kernels = 8, steps_per_node = 24;
+    static constexpr std::size_t most_kernels = 8, steps_per_node = 200, most_steps = 400'000;
     static constexpr int most_rounds = 2, most_in_vain = 3;
 
     /// Returns whether most work may run on either side. Searching from all these nodes would use up the steps that
@@ -87,6 +92,33 @@ private:
         return free > work / 2;
     }
 
+    /// Decides the sides of free nodes that come before or after v by dependences and these pairs together. Pairs that
+    /// run against program order are left out, as they are by with_precedences(). O(V + E), and O(P log P) for P pairs.
+    void decide_by(std::vector<node_pair> pairs, std::uint32_t v) {
+        if (pairs.empty()) return;
+        std::erase_if(pairs, [](const node_pair& p) { return p.first >= p.then; });
+        std::sort(pairs.begin(), pairs.end(), [](const node_pair& a, const node_pair& b) { return a.then < b.then; });
+        auto next = pairs.begin();
+        for (std::uint32_t n = 0; n < c_.size(); ++n) {
+            bool after = is_beside(c_.predecessors[n], kernel_side::after);
+            for (; next != pairs.end() && next->then == n; ++next)
+                after = after || side_[next->first] == kernel_side::after;
+            if (after && side_[n] == kernel_side::free) side_[n] = kernel_side::after;
+        }
+        std::sort(pairs.begin(), pairs.end(), [](const node_pair& a, const node_pair& b) { return a.first > b.first; });
+        next = pairs.begin();
+        for (std::uint32_t n = c_.size(); n-- > 0;) {
+            bool before = is_beside(c_.successors[n], kernel_side::before);
+            for (; next != pairs.end() && next->first == n; ++next)
+                before = before || next->then == v || side_[next->then] == kernel_side::before;
+            if (before && side_[n] == kernel_side::free) side_[n] = kernel_side::before;
+        }
+    }
+    /// Returns whether one of these nodes is on that side.
+    [[nodiscard]] bool is_beside(std::span<const std::uint32_t> nodes, kernel_side side) const {
+        return std::any_of(nodes.begin(), nodes.end(), [&](std::uint32_t n) { return side_[n] == side; });
+    }
+
     /// Appends the pairs of the kernel with this place, to which the sides are relative.
     void find_pairs(std::size_t place, std::int64_t limit, std::vector<node_pair>& pairs) {
         const std::uint32_t v = forced_.kernels()[place];
@@ -94,18 +126,20 @@ private:
         std::size_t no_steps = 0;
         std::size_t& steps_left = most_is_free() ? no_steps : steps_left_;
         for (int round = 0; round < most_rounds; ++round) {
-            // In later rounds, more paths end after v, so the flow may be larger.
+            // In later rounds, more nodes are on a side, so the flow may be larger.
             std::fill(carried_.begin(), carried_.end(), 0);
             const std::int64_t alive = flow_.at(v, side_, forced_.kept(), carried_);
-            if (alive > limit || !put_after(limit - alive + 1, v, pairs, steps_left)) break;
+            if (alive > limit) break;
+            const std::int64_t more = limit - alive + 1;
+            const bool after = put_after(more, v, pairs, steps_left), before = put_before(more, v, pairs, steps_left);
+            if (!after && !before) break;
         }
-        // A node that comes after another of these nodes needs no pair of its own.
-        const auto follows = [&](const node_pair& p) {
-            const std::span<const std::uint32_t> before = c_.predecessors[p.then];
-            return std::any_of(before.begin(), before.end(),
-                               [&](std::uint32_t n) { return side_[n] == kernel_side::after; });
+        // A node that comes after, or before, another of these nodes needs no pair of its own.
+        const auto is_implied = [&](const node_pair& p) {
+            return p.first == v ? is_beside(c_.predecessors[p.then], kernel_side::after)
+                                : is_beside(c_.successors[p.first], kernel_side::before);
         };
-        pairs.erase(std::remove_if(pairs.begin() + static_cast<std::ptrdiff_t>(known), pairs.end(), follows),
+        pairs.erase(std::remove_if(pairs.begin() + static_cast<std::ptrdiff_t>(known), pairs.end(), is_implied),
                     pairs.end());
     }
 
@@ -117,14 +151,28 @@ private:
         bool any = false;
         for (std::uint32_t n = 0; n < c_.size(); ++n) {
             if (side_[n] != kernel_side::free) continue;
-            bool after = false;
-            for (const std::uint32_t p : c_.predecessors[n]) after = after || side_[p] == kernel_side::after;
-            if (!after) {
+            if (!is_beside(c_.predecessors[n], kernel_side::after)) {
                 if (passes_[n] == 0 && !flow_.grows_by(more, n, carried_, steps_left)) continue;
                 pairs.push_back({v, n});
             }
             side_[n] = kernel_side::after;
-            flow_.put_after(n);
+            flow_.put(n, kernel_side::after);
+            any = true;
+        }
+        return any;
+    }
+    /// Puts before v every free node that finds no room after it, and its predecessors, in the same way.
+    [[nodiscard]] bool put_before(std::int64_t more, std::uint32_t v, std::vector<node_pair>& pairs,
+                                  std::size_t& steps_left) {
+        bool any = false;
+        for (std::uint32_t n = c_.size(); n-- > 0;) {
+            if (side_[n] != kernel_side::free) continue;
+            if (!is_beside(c_.successors[n], kernel_side::before)) {
+                if (!flow_.grows_into(more, n, carried_, steps_left)) continue;
+                pairs.push_back({n, v});
+            }
+            side_[n] = kernel_side::before;
+            flow_.put(n, kernel_side::before);
             any = true;
         }
         return any;
