@@ -22,7 +22,7 @@ std::int64_t work_of(const compact_tasks& c, std::uint32_t n) {
     return c.kind[n] == compact_tasks::role::compute ? c.duration[n] : 0;
 }
 
-/// How long the lane stalls before a kernel runs, by the exact clock.
+/// How long the lane stalls before a kernel runs, by the exact clock; in all, if there is no such kernel.
 std::int64_t stall_before(const compact_tasks& c, const nodes& order, std::uint32_t kernel) {
     std::vector<std::int64_t> free(c.machines, 0), end(c.size(), 0);
     std::int64_t work = 0;
@@ -35,6 +35,16 @@ std::int64_t stall_before(const compact_tasks& c, const nodes& order, std::uint3
             end[n] = free[c.machine[n]] = std::max(free[0], free[c.machine[n]]) + c.duration[n];
     }
     return free[0] - work;
+}
+
+/// The same before the kernel that runs before it; 0 before the first one.
+std::int64_t stall_before_previous(const compact_tasks& c, const nodes& order, std::uint32_t kernel) {
+    std::int64_t previous = 0;
+    for (std::uint32_t n : order) {
+        if (n == kernel) break;
+        if (work_of(c, n) > 0) previous = stall_before(c, order, n);
+    }
+    return previous;
 }
 
 /// The work that comes after a kernel in an order and does not depend on it.
@@ -64,28 +74,29 @@ TEST_CASE("10^4 random steps: stalls, what could fill them, the best place first
         const std::vector<detail::stalled_kernel> all = detail::stalled_kernels(c, given, given, w);
         std::int64_t whole = 0;
         std::vector<std::int64_t> reached(c.size());
-        std::size_t kernels = 0;
         for (std::uint32_t n : given) {
             reached[n] = whole += work_of(c, n);
-            kernels += work_of(c, n) > 0;
         }
         found += all.size();
+        const std::int64_t stalls = stall_before(c, given, detail::no_node);
         for (std::size_t k = 0; k < all.size(); ++k) {
             const detail::stalled_kernel& s = all[k];
             RC_ASSERT(s.stall == stall_before(c, given, s.kernel));
             RC_ASSERT(s.fillable == std::min(s.stall, movable(c, given, s.kernel)));
             RC_ASSERT(s.fillable > 0);
+            RC_ASSERT(s.stall > stall_before_previous(c, given, s.kernel));
             RC_ASSERT(s.reached == reached[s.kernel]);
             if (k > 0) RC_ASSERT(s.fillable <= all[k - 1].fillable);
             for (std::size_t other = 0; other < k; ++other)
                 RC_ASSERT(std::abs(s.reached - all[other].reached) >= whole / 6);
         }
-        if (kernels > 16) return;
-        // Few kernels are all considered, unless several end within one thirty-second of all work.
+        // A kernel after a stall that is longer than one thirty-second of all stalls is always considered.
         std::int64_t best = 0;
         for (std::uint32_t n : given) {
-            if (work_of(c, n) < (whole + 31) / 32 || work_of(c, n) == 0) continue;
-            best = std::max(best, std::min(stall_before(c, given, n), movable(c, given, n)));
+            if (work_of(c, n) == 0) continue;
+            const std::int64_t stall = stall_before(c, given, n);
+            if (stall - stall_before_previous(c, given, n) > stalls / 32 + 1)
+                best = std::max(best, std::min(stall, movable(c, given, n)));
         }
         RC_ASSERT(best <= (all.empty() ? 0 : all[0].fillable));
     });

@@ -86,6 +86,13 @@ public:
         return fits.work == 0 ? std::vector<std::uint32_t>() : arranged(fits.early);
     }
 
+    /// Returns what is alive at the kernel in the order as given. O(V + uses).
+    [[nodiscard]] std::int64_t alive() {
+        chosen none{std::vector<char>(c_.size(), false)};
+        measure(none);
+        return none.alive;
+    }
+
 private:
     enum class side : std::uint8_t {
         free,
@@ -233,16 +240,25 @@ private:
     std::int64_t free_work_ = 0, all_bytes_ = 0;
 };
 
+/// How much memory early work may take before the kernel.
+enum class early_memory : std::uint8_t {
+    sparing,  ///< no more than the order leaves free where it needs most, so that there is room for it everywhere
+    generous  ///< all that is free at the kernel
+};
+
 /// Returns the order in which up to `wanted` nanoseconds of work have moved to before `kernel`, as above, with a peak
 /// of at most `limit` bytes. If more is alive elsewhere, nodes move there so that less is (detail/lean_order.hpp).
 /// Returns nothing if no work moves, or if the order does not fit.
 template <class = void>
 [[nodiscard]] inline std::vector<std::uint32_t> with_early_work(const compact_tasks& c,
                                                                 std::span<const std::uint32_t> order,
-                                                                std::uint32_t kernel, std::int64_t limit,
-                                                                std::int64_t wanted, workspace& w) {
+                                                                std::uint32_t kernel, early_memory memory,
+                                                                std::int64_t limit, std::int64_t wanted, workspace& w) {
     const workspace::scope scratch(w);
-    std::vector<std::uint32_t> moved = early_work(c, order, kernel, w).brought_forward(limit, wanted);
+    early_work early(c, order, kernel, w);
+    const std::int64_t at_kernel =
+        memory == early_memory::generous ? limit : early.alive() + limit - std::min(limit, peak_of(c, order, w));
+    std::vector<std::uint32_t> moved = early.brought_forward(at_kernel, wanted);
     if (moved.empty() || peak_of(c, moved, w) <= limit) return moved;
     lean_order lean(c, moved, w);
     moved = lean.run(limit);

@@ -25,8 +25,9 @@ struct stalled_kernel {
 };
 
 /// Returns the kernels before which most of the stalls of `order` could be filled, the best one first. They are chosen
-/// among 32 kernels that divide the work in `late` evenly, and are at least a sixth of all work apart. `late` is an
-/// order of the same nodes; what comes after a kernel there, and does not depend on it, could come before it. O(V + E).
+/// among at most 32 kernels, each of which comes directly after a stall, and which divide all stalls evenly. They are
+/// at least a sixth of all work apart. `late` is an order of the same nodes; what comes after a kernel there, and does
+/// not depend on it, could come before it. O(V + E).
 template <class = void>
 [[nodiscard]] inline std::vector<stalled_kernel> stalled_kernels(const compact_tasks& c,
                                                                  std::span<const std::uint32_t> order,
@@ -43,6 +44,15 @@ template <class = void>
         stall[n] = times.lane[times.position[n]] - all;
         all += work_of(n);
     }
+    const std::span<std::uint8_t> is_sample = w.take(c.size(), std::uint8_t{0});  // by node
+    const std::int64_t stalls = order.empty() ? 0 : times.lane.back() - all;
+    std::int64_t passed = 0;  // how many parts of all stalls the samples have passed
+    for (std::uint32_t n : order) {
+        const std::int64_t parts = stall[n] / (stalls / std::int64_t{samples} + 1);
+        if (work_of(n) == 0 || stall[n] == 0 || parts < passed) continue;
+        is_sample[n] = 1;
+        passed = parts + 1;
+    }
     const std::span<std::uint32_t> follows = w.take(c.size(), 0u);  // by node: the samples that it depends on
     std::array<std::int64_t, samples> movable{};                    // by sample: work that could come before it
     std::vector<stalled_kernel> at;
@@ -54,8 +64,7 @@ template <class = void>
         for (std::size_t k = 0; k < at.size(); ++k)
             if ((follows[n] >> k & 1) == 0) movable[k] += work;
         reached += work;
-        if (at.size() == samples || reached < all / std::int64_t{samples} * static_cast<std::int64_t>(at.size()))
-            continue;
+        if (is_sample[n] == 0) continue;
         follows[n] |= std::uint32_t{1} << at.size();
         at.push_back({n, stall[n], 0, reached});
     }
