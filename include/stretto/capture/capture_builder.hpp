@@ -143,6 +143,7 @@ public:
         if (!fault) fault = index_names();
         if (fault) return unexpected(std::move(*fault));
         made_.readers_ = made_.inputs_.inverse(size());
+        share_operators();
         return std::move(made_);
     }
 
@@ -193,6 +194,18 @@ private:
         return detail::fault_of_node(c, taken->first, "name",
                                      "is that of node " + std::to_string(taken->second) + " already",
                                      "names are unique in a step");
+    }
+
+    /// Lets nodes with the same operator share the text of its name, as far as a small table remembers it. Rules look
+    /// at these names again and again, and a few hundred texts stay in the caches. O(V).
+    void share_operators() {
+        std::vector<detail::text_slice> known(1024);
+        for (detail::capture_record& r : made_.records_) {
+            const std::string_view op = made_.text(r.op);
+            detail::text_slice& slot = known[detail::hash_of(op) % known.size()];
+            if (made_.text(slot) == op) r.op = slot;
+            else slot = r.op;
+        }
     }
 
     capture made_;

@@ -88,7 +88,7 @@ TEST_CASE("10^4 random steps: stalls, what could fill them, the best place first
             RC_ASSERT(s.reached == reached[s.kernel]);
             if (k > 0) RC_ASSERT(s.fillable <= all[k - 1].fillable);
             for (std::size_t other = 0; other < k; ++other)
-                RC_ASSERT(std::abs(s.reached - all[other].reached) >= whole / 6);
+                RC_ASSERT(std::abs(s.reached - all[other].reached) >= whole / 12);
         }
         // A kernel after a stall that is longer than one thirty-second of all stalls is always considered.
         std::int64_t best = 0;

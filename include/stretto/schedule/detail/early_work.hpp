@@ -68,18 +68,21 @@ public:
         // The price is found to within a factor of 4. What lies between two prices is decided by place, which is
         // enough: finer prices did not make orders faster.
         double factor = 16;
-        for (int prices = 0; prices < most_prices && factor > 2 && fits.work < free_work_; ++prices) {
+        bool ends = false;  // the next price is known to be too high
+        for (int prices = 0; prices < most_prices && !ends && fits.work < free_work_; ++prices) {
             const cut_network<> before = network_;
             const std::vector<worth> paid = worth_;
             chosen next = worth_its_memory(price * factor);
             if (next.alive <= limit && next.work <= wanted) {
                 fits = std::move(next);
                 price *= factor;
+                ends = factor < 16;
             } else {
                 too_much = std::move(next);
                 network_ = before;
                 worth_ = paid;
-                factor = std::sqrt(factor);
+                ends = factor < 16;
+                factor = 4;
             }
         }
         if (!too_much.early.empty()) add_part_of(too_much, limit, wanted, fits);
@@ -169,13 +172,15 @@ private:
     /// Adds nodes of a larger choice to a smaller one, as many as fit of those that come first in the order. In a step
     /// of many equal layers, the work of all layers is worth its memory at the same price, although it does not fit.
     void add_part_of(const chosen& larger, std::int64_t limit, std::int64_t wanted, chosen& smaller) {
-        std::size_t fits = 0, too_many = order_.size();
+        std::vector<std::uint32_t> added;
+        for (std::uint32_t n : order_)
+            if (larger.early[n] && !smaller.early[n]) added.push_back(n);
+        std::size_t fits = 0, too_many = added.size() + 1;
         const std::vector<char> given = smaller.early;
         while (too_many - fits > 1) {
             const std::size_t middle = fits + (too_many - fits) / 2;
             chosen part{given};
-            for (std::size_t k = 0; k < middle; ++k)
-                if (larger.early[order_[k]]) part.early[order_[k]] = true;
+            for (std::size_t k = 0; k < middle; ++k) part.early[added[k]] = true;
             measure(part);
             if (part.alive <= limit && part.work <= wanted) {
                 fits = middle;
@@ -240,25 +245,20 @@ private:
     std::int64_t free_work_ = 0, all_bytes_ = 0;
 };
 
-/// How much memory early work may take before the kernel.
-enum class early_memory : std::uint8_t {
-    sparing,  ///< no more than the order leaves free where it needs most, so that there is room for it everywhere
-    generous  ///< all that is free at the kernel
-};
-
 /// Returns the order in which up to `wanted` nanoseconds of work have moved to before `kernel`, as above, with a peak
-/// of at most `limit` bytes. If more is alive elsewhere, nodes move there so that less is (detail/lean_order.hpp).
-/// Returns nothing if no work moves, or if the order does not fit.
+/// of at most `limit` bytes. Before the kernel it takes no more memory than the order leaves free where it needs most,
+/// because that is what is free until its results are needed; work whose results take the place of what they are made
+/// of needs none. If more is alive elsewhere, nodes move there so that less is (detail/lean_order.hpp). Returns nothing
+/// if no work moves, or if the order does not fit.
 template <class = void>
 [[nodiscard]] inline std::vector<std::uint32_t> with_early_work(const compact_tasks& c,
                                                                 std::span<const std::uint32_t> order,
-                                                                std::uint32_t kernel, early_memory memory,
-                                                                std::int64_t limit, std::int64_t wanted, workspace& w) {
+                                                                std::uint32_t kernel, std::int64_t limit,
+                                                                std::int64_t wanted, workspace& w) {
     const workspace::scope scratch(w);
     early_work early(c, order, kernel, w);
-    const std::int64_t at_kernel =
-        memory == early_memory::generous ? limit : early.alive() + limit - std::min(limit, peak_of(c, order, w));
-    std::vector<std::uint32_t> moved = early.brought_forward(at_kernel, wanted);
+    const std::int64_t free = std::max<std::int64_t>(0, limit - peak_of(c, order, w));
+    std::vector<std::uint32_t> moved = early.brought_forward(early.alive() + free, wanted);
     if (moved.empty() || peak_of(c, moved, w) <= limit) return moved;
     lean_order lean(c, moved, w);
     moved = lean.run(limit);

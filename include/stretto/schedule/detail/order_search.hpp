@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <span>
 #include <utility>
 #include <vector>
@@ -319,32 +318,33 @@ private:
 
     /// Fills stalls of the best order within the rung with work that comes later, half as much as it stalls, because
     /// other work may fill them too. The order with that work is the witness, so that nothing else takes its room, and
-    /// the preference. If that helps, there may be more to fill; if not, the work may take more memory; and if that
-    /// does not help, another stall is tried.
+    /// the preference. If that helps, there may be more to fill; if not, another stall is tried. A try that gains much
+    /// earns two more.
     void fill_stalls(std::int64_t within, std::int64_t enough) {
-        constexpr int most_tries = 3;
-        constexpr early_memory ways[] = {early_memory::sparing, early_memory::generous};
+        constexpr int most_tries = 8;
         constexpr std::size_t most_places = 2;
         order late;
         std::vector<stalled_kernel> stalled;
-        std::size_t in_vain = 0;  // tries since stalls were last filled
-        for (int tries = 0; tries < most_tries && fastest_within(within) > enough; ++tries) {
+        std::size_t place = 0;
+        int allowed = 2;
+        for (int tries = 0; tries < allowed && fastest_within(within) > enough; ++tries) {
             const std::int64_t before = fastest_within(within);
-            if (in_vain == 0) {
+            if (place == 0) {
                 const order best = best_within(within);
                 late = late_within(within, best, best);
                 stalled = stalled_kernels(c_, best, late, w_);
             }
-            const std::size_t place = in_vain / std::size(ways);
             if (place == std::min(most_places, stalled.size()) || stalled[place].fillable < before / 512) return;
-            const order filled = with_early_work(c_, late, stalled[place].kernel, ways[in_vain % std::size(ways)],
-                                                 within, stalled[place].stall / 2, w_);
+            const stalled_kernel& at = stalled[place];
+            const order filled = with_early_work(c_, late, at.kernel, within, at.stall / 2, w_);
             if (!filled.empty()) {
                 const workspace::scope scratch(w_);
                 const order found = pass_within(within, filled, orders_of(filled));
                 both_ways(within, found, found);
             }
-            in_vain = fastest_within(within) < before ? 0 : in_vain + 1;
+            const std::int64_t gain = before - fastest_within(within);
+            place = gain > 0 ? 0 : place + 1;
+            if (gain > before / 256) allowed = std::min(most_tries, tries + 3);
         }
     }
 

@@ -26,7 +26,7 @@ struct stalled_kernel {
 
 /// Returns the kernels before which most of the stalls of `order` could be filled, the best one first. They are chosen
 /// among at most 32 kernels, each of which comes directly after a stall, and which divide all stalls evenly. They are
-/// at least a sixth of all work apart. `late` is an order of the same nodes; what comes after a kernel there, and does
+/// a twelfth of all work apart at least. `late` is an order of the same nodes; what comes after a kernel there, and does
 /// not depend on it, could come before it. O(V + E).
 template <class = void>
 [[nodiscard]] inline std::vector<stalled_kernel> stalled_kernels(const compact_tasks& c,
@@ -74,7 +74,7 @@ template <class = void>
     std::vector<stalled_kernel> apart;
     for (const stalled_kernel& s : at) {
         const auto is_near = [&](const stalled_kernel& o) {
-            return std::max(o.reached, s.reached) - std::min(o.reached, s.reached) < all / 6;
+            return std::max(o.reached, s.reached) - std::min(o.reached, s.reached) < all / 12;
         };
         if (s.fillable > 0 && std::none_of(apart.begin(), apart.end(), is_near)) apart.push_back(s);
     }
