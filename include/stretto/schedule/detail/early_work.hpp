@@ -13,7 +13,6 @@
 #define STRETTO_SCHEDULE_DETAIL_EARLY_WORK_HPP
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>

@@ -26,8 +26,8 @@ struct stalled_kernel {
 
 /// Returns the kernels before which most of the stalls of `order` could be filled, the best one first. They are chosen
 /// among at most 32 kernels, each of which comes directly after a stall, and which divide all stalls evenly. They are
-/// a twelfth of all work apart at least. `late` is an order of the same nodes; what comes after a kernel there, and does
-/// not depend on it, could come before it. O(V + E).
+/// a twelfth of all work apart at least. `late` is an order of the same nodes; what comes after a kernel there, and
+/// does not depend on it, could come before it. O(V + E).
 template <class = void>
 [[nodiscard]] inline std::vector<stalled_kernel> stalled_kernels(const compact_tasks& c,
                                                                  std::span<const std::uint32_t> order,
