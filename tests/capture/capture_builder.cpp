@@ -96,6 +96,25 @@ TEST_CASE("text inside of the adopted text is not copied, text from elsewhere is
     CHECK(c->op(0) == "gamma");
 }
 
+TEST_CASE("nodes with equal operators share the text of its name, and other nodes keep their own") {
+    capture_builder b("step");
+    std::vector<std::string> ops;
+    for (int k = 0; k < 5000; ++k) ops.push_back("op." + std::to_string(k % 2500));  // more than the table remembers
+    for (std::size_t k = 0; k < ops.size(); ++k) {
+        const std::string name = "n" + std::to_string(k);
+        capture_node n = named(name);
+        n.op = k % 2 == 0 ? std::string_view("aten.add.Tensor") : std::string_view(ops[k]);
+        b.append(n);
+    }
+    const capture c = *std::move(b).build();
+    std::size_t shared = 0;
+    for (capture::node_id v = 0; v < c.size(); ++v) {
+        CHECK(c.op(v) == (v % 2 == 0 ? std::string_view("aten.add.Tensor") : std::string_view(ops[v])));
+        shared += v % 2 == 0 && c.op(v).data() == c.op(0).data();
+    }
+    CHECK(shared > 1);
+}
+
 TEST_CASE("build refuses what a reader would refuse") {
     CHECK(verdict(named("c", {0, 1})) == "read without complaint");
     CHECK(verdict(named("")) == "node 2: name: is empty; every node needs a name");
