@@ -55,35 +55,32 @@ public:
     }
 
     /// Returns the order in which up to `wanted` nanoseconds of work have moved to just before the kernel, so that at
-    /// most `limit` bytes are alive there; elsewhere, more may be alive. Returns nothing if no work moves. It takes
-    /// about seven minimum cuts, most of which only add to the flow of the one before, and O(log V) sweeps of O(V +
-    /// uses).
+    /// most `limit` bytes are alive there; elsewhere, more may be alive. Returns nothing if no work moves. It takes a
+    /// few minimum cuts, most of which only add to the flow of the one before, and O(log V) sweeps of O(V + uses).
     [[nodiscard]] std::vector<std::uint32_t> brought_forward(std::int64_t limit, std::int64_t wanted) {
         if (free_work_ == 0 || wanted <= 0) return {};
         build();
         chosen fits{std::vector<char>(c_.size(), false)}, too_much;
         // At this price, the wanted work is worth a thousandth of the memory. It is usually worth far more.
         double price = static_cast<double>(limit) / static_cast<double>(wanted) / 1024;
-        // The price is found to within a factor of 4. What lies between two prices is decided by place, which is
-        // enough: finer prices did not make orders faster.
-        double factor = 16;
-        bool ends = false;  // the next price is known to be too high
-        for (int prices = 0; prices < most_prices && !ends && fits.work < free_work_; ++prices) {
+        const auto fits_at = [&](double higher) {
             const cut_network<> before = network_;
             const std::vector<worth> paid = worth_;
-            chosen next = worth_its_memory(price * factor);
+            chosen next = worth_its_memory(higher);
             if (next.alive <= limit && next.work <= wanted) {
                 fits = std::move(next);
-                price *= factor;
-                ends = factor < 16;
-            } else {
-                too_much = std::move(next);
-                network_ = before;
-                worth_ = paid;
-                ends = factor < 16;
-                factor = 4;
+                return true;
             }
-        }
+            too_much = std::move(next);
+            network_ = before;
+            worth_ = paid;
+            return false;
+        };
+        // The price is found to within a factor of 4. What lies between two prices is decided by place, which is
+        // enough: finer prices did not make orders faster.
+        for (int prices = 0; prices < most_prices && fits.work < free_work_ && fits_at(price * 16); ++prices)
+            price *= 16;
+        if (!too_much.early.empty()) (void)fits_at(price * 4);
         if (!too_much.early.empty()) add_part_of(too_much, limit, wanted, fits);
         return fits.work == 0 ? std::vector<std::uint32_t>() : arranged(fits.early);
     }
