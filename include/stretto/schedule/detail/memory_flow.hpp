@@ -155,7 +155,8 @@ private:
     /// Sends as much as possible, at most `wanted`, from nodes before the kernel into a node, and returns the amount
     /// sent. Everything comes from a node before the kernel. If a free node runs after the kernel, its successors do,
     /// too. Then what it reads is alive, or what that is made of, and so is what its successors read. So the flow comes
-    /// through what it reads, and through its successors, in this order. It is called only in a search to be undone.
+    /// through what it reads, and through its successors, in this order. It is called only in a search to be undone. It
+    /// has marks of its own, because a node from which nothing gets through forward may well be reached from before.
     std::int64_t into_node(std::span<std::int64_t> flow, std::uint32_t n, std::int64_t wanted, std::size_t depth) {
         if (side_[n] == kernel_side::before) return wanted;
         if (side_[n] == kernel_side::after || is_entered_[n] != 0 || depth == deepest || steps_left_ == 0) return 0;

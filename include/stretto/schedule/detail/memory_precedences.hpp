@@ -64,7 +64,7 @@ public:
         std::sort(places.begin(), places.end(),
                   [&](std::size_t a, std::size_t b) { return forced_.kernels()[a] < forced_.kernels()[b]; });
         std::vector<node_pair> pairs;
-        steps_left_ = std::min(steps_per_node * c_.size(), most_steps + c_.size() * 24);
+        steps_left_ = steps_for(c_.size());
         int in_vain = 0;
         for (const std::size_t place : places) {
             if (pairs.empty() && in_vain++ == most_in_vain) steps_left_ = 0;  // from now on only single paths are tried
@@ -77,9 +77,13 @@ public:
     }
 
 private:
-    static constexpr std::size_t most_kernels = 8, steps_per_node = 200, most_steps = 400'000;
+    static constexpr std::size_t most_kernels = 8;
     static constexpr int most_rounds = 2, most_in_vain = 3;
 
+    /// Returns how many steps all searches may take together. A small graph can afford more of them for each node.
+    [[nodiscard]] static std::size_t steps_for(std::size_t nodes) {
+        return std::min(200 * nodes, 400'000 + 24 * nodes);
+    }
     /// Returns whether most work may run on either side. Searching from all these nodes would use up the steps that
     /// other kernels need.
     [[nodiscard]] bool most_is_free() const {
