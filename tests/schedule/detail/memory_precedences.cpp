@@ -156,8 +156,8 @@ TEST_CASE("what would keep too much alive behind a kernel comes before it") {
 }
 
 TEST_CASE("a kernel comes after another by a pair, and that decides what comes before it") {
-    // 0 makes the input of all; 1 needs most memory, and leaves 50 bytes for 4. What 2 makes again finds no room at 1,
-    // so 3, which needs it and much memory of its own, comes after 1. At 3 there is no room for the 50.
+    // 0 makes the input of all; 1 needs most memory, and leaves 50 bytes for 2. What 3 makes finds no room at 1, so 4,
+    // which reads that and needs much memory of its own, comes after 1. At 4 there is no room for the 50.
     toy_program p = {{kernel(2), kernel(3), kernel(4), kernel(5), kernel(6), kernel(1)}};
     p.ops[0].results = {{{16}, {}}};
     p.ops[1].operands = {{0, 0}};

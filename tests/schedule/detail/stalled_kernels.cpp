@@ -74,9 +74,7 @@ TEST_CASE("10^4 random steps: stalls, what could fill them, the best place first
         const std::vector<detail::stalled_kernel> all = detail::stalled_kernels(c, given, given, w);
         std::int64_t whole = 0;
         std::vector<std::int64_t> reached(c.size());
-        for (std::uint32_t n : given) {
-            reached[n] = whole += work_of(c, n);
-        }
+        for (std::uint32_t n : given) reached[n] = whole += work_of(c, n);
         found += all.size();
         const std::int64_t stalls = stall_before(c, given, detail::no_node);
         for (std::size_t k = 0; k < all.size(); ++k) {
