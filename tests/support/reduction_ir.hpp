@@ -218,6 +218,18 @@ struct filling_model : reduction_model {
     }
 };
 
+/// The same program whose operations in place name what they write by the value that owns its memory: the operand, or
+/// what the operand is a view of.
+struct owner_writing_model : reduction_model {
+    explicit owner_writing_model(const reduction_program& of) : reduction_model{&of} {}
+    std::vector<std::uint32_t> effects(std::uint32_t v) const {
+        std::vector<std::uint32_t> written = reduction_model::effects(v);
+        for (std::uint32_t& x : written)
+            while (!aliases(x).empty()) x = aliases(x)[0];
+        return written;
+    }
+};
+
 /// The same program where wait `again` waits for `start` too, whose result it does not read.
 struct waited_again_model : reduction_model {
     std::uint32_t start, again;

@@ -17,6 +17,7 @@ namespace support {
 struct reduction_step {
     draft d;
     std::string type = "f64";
+    bool names_owners = false;  // whether operations in place name what they write by the node that allocated it
 
     reduction_step() { d.groups = {{"dp", 2, ""}, {"ep", 2, ""}, {"tp", 2, ""}}; }
 
@@ -31,8 +32,13 @@ struct reduction_step {
         draft_node n = support::kernel(next("k"), op, of, 500, scattered(of[0]) ? 32 : 64, d[of[0]].outputs);
         return push(std::move(n));
     }
+    /// The value that owns the memory of x.
+    [[nodiscard]] std::string owner(std::string x) {
+        while (!d[x].aliases.empty()) x = d[x].aliases[0];
+        return x;
+    }
     std::string add_in_place(const std::string& to, const std::string& x) {
-        draft_node n = support::in_place(next("a"), "aten.add_.Tensor", {to, x}, to);
+        draft_node n = support::in_place(next("a"), "aten.add_.Tensor", {to, x}, names_owners ? owner(to) : to);
         n.outputs = d[to].outputs;
         return push(std::move(n));
     }
@@ -67,6 +73,7 @@ struct reduction_step {
 inline reduction_step random_reduction_step(const std::vector<std::uint8_t>& bytes, std::string type) {
     reduction_step s;
     s.type = std::move(type);
+    s.names_owners = bytes.size() % 2 != 0;
     std::size_t at = 0;
     const auto next = [&](std::size_t bound) {
         return bound == 0 || at >= bytes.size() ? std::size_t{0} : bytes[at++] % bound;

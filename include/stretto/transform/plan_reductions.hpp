@@ -147,7 +147,7 @@ private:
         const std::uint32_t a = term_of_[operands[0]], b = term_of_[operands[1]];
         if (a == none || b == none) return;
         for (std::uint32_t y : f_.writes[p])
-            if (y != operands[0] && y != operands[1]) return;
+            if (!lives_in(y, operands[0]) && !lives_in(y, operands[1])) return;
         for (std::uint32_t y : operands)
             if (!alone(p, y))
                 return refuse(reduction_obstacle::read_elsewhere, f_.producer[y],
@@ -160,6 +160,11 @@ private:
             return refuse(reduction_obstacle::too_many_views, p, terms_[a].start);
         add_term(x, {p, std::min(terms_[a].start, terms_[b].start), a, b, terms_[a].layout,
                      terms_[a].members + terms_[b].members, terms_[a].views});
+    }
+    /// Returns whether value y lives in the memory of x alone. An operation in place may name what it writes by its
+    /// operand, or by any other value in that memory, such as the one that owns it.
+    [[nodiscard]] bool lives_in(std::uint32_t y, std::uint32_t x) const {
+        return std::ranges::includes(f_.storages[x], f_.storages[y]);  // both are sorted
     }
     /// Whether two chains of relayouts put elements in the same places.
     [[nodiscard]] bool same_layout(std::uint32_t a, std::uint32_t b) const {
@@ -190,7 +195,9 @@ private:
         const auto vanishes = [&](std::uint32_t p) {
             return std::binary_search(vanishing.begin(), vanishing.end(), p);
         };
-        if (!only_values_lead_out(vanishing, terms_[end].at, vanishes) || !operands_last(starts)) return false;
+        if (!only_values_lead_out(vanishing, terms_[end].at, vanishes) ||
+            !written_by_no_other(vanishing, terms_[end].at, vanishes) || !operands_last(starts))
+            return false;
 
         reduction<V, X> r;
         for (std::uint32_t s : starts) {
@@ -222,8 +229,17 @@ private:
         }
     }
 
+    /// Returns whether no remaining vertex names, as the place where it writes, a value that vanishes.
+    template <class Vanishes>
+    bool written_by_no_other(const std::vector<std::uint32_t>& vanishing, std::uint32_t end, Vanishes vanishes) {
+        for (std::uint32_t p : vanishing)
+            for (std::uint32_t x = f_.first_result[p]; x < f_.first_result[p + 1]; ++x)
+                for (std::uint32_t q : writers()[x])
+                    if (p != end && !vanishes(q)) return refuse(reduction_obstacle::read_elsewhere, p, q), false;
+        return true;
+    }
     /// A view of the graph may have dependences that no value carries. They would be lost with the removed vertices, so
-    /// no removed vertex may have one.
+    /// no removed vertex may have one, except on another removed vertex.
     template <class Vanishes>
     bool only_values_lead_out(const std::vector<std::uint32_t>& vanishing, std::uint32_t end, Vanishes vanishes) {
         for (std::uint32_t p : vanishing) {
@@ -237,7 +253,7 @@ private:
                 const std::uint32_t q = f_.position_of(u);
                 const bool read =
                     std::ranges::any_of(f_.operands[p], [&](std::uint32_t y) { return f_.producer[y] == q; });
-                if (!read) return refuse(reduction_obstacle::other_dependence, p, q), false;
+                if (!read && !vanishes(q)) return refuse(reduction_obstacle::other_dependence, p, q), false;
             }
         }
         return true;
@@ -255,6 +271,11 @@ private:
                 if (p > starts[0] && p < starts[1]) return refuse(reduction_obstacle::overwritten, starts[0], p), false;
         return true;
     }
+    /// Returns, by value, the positions of the vertices that name it as the place where they write.
+    const index_lists& writers() {
+        if (writers_.rows() == 0) writers_ = f_.writes.inverse(f_.values.size());
+        return writers_;
+    }
     const storage_uses<program_facts<G>>& uses() {
         if (uses_.empty()) uses_.emplace_back(f_);
         return uses_.front();
@@ -268,6 +289,7 @@ private:
     std::vector<term> terms_;
     std::vector<relayout> layouts_;
     std::vector<storage_uses<program_facts<G>>> uses_;  // empty until it is needed, then one entry
+    index_lists writers_;                               // empty until it is needed
     reduction_plan<V, X> plan_;
 };
 

@@ -34,7 +34,8 @@ struct reduction {
 enum class reduction_obstacle : std::uint8_t {
     members_differ,    ///< `vertex` and `other` differ in kind, reduction, group, payload, element type or arguments
     layouts_differ,    ///< the two operands of `vertex` have different layouts
-    read_elsewhere,    ///< `other` also reads a part of the sum, or depends on it without reading a value
+    read_elsewhere,    ///< `other` also reads a part of the sum, depends on it without reading a value, or names it as
+                       ///< the place where it writes
     operand_twice,     ///< `vertex` and `other` are members that read the same value
     overwritten,       ///< `other` overwrites the operand of the member `vertex` before the next part is ready
     too_many_views,    ///< `vertex` adds values that went through more views than the options allow

@@ -155,8 +155,11 @@ private:
             const bool views = (kind == linear_kind::same || kind == linear_kind::relayout) && operands.size() == 1 &&
                                f_.kind[at(v)] == op_kind::view && f_.writes[at(v)].empty();
             bool writes_own = true;
-            for (std::uint32_t y : f_.writes[at(v)])
-                writes_own = writes_own && std::find(operands.begin(), operands.end(), y) != operands.end();
+            for (std::uint32_t written : f_.writes[at(v)])
+                for (std::uint32_t s : f_.storages[written])
+                    writes_own = writes_own && std::any_of(operands.begin(), operands.end(), [&](std::uint32_t y) {
+                                     return std::ranges::count(f_.storages[y], s) > 0;
+                                 });
             if ((!adds && !views) || !writes_own || f_.only_result(at(v)) == none) {
                 add(rule::not_a_sum, v, v);
                 continue;
@@ -179,7 +182,12 @@ private:
     void check_surroundings(const reduction<V, X>& r) {
         const std::uint32_t end = at(r.sums.back()), result = f_.values.number(r.result);
         for (std::uint32_t p = 0; p < f_.size(); ++p) {
-            if (!vanishes(p)) continue;
+            if (!vanishes(p)) {
+                for (std::uint32_t x : f_.writes[p])
+                    if (x != result && vanishes(f_.producer[x]))
+                        add(rule::read_elsewhere, f_.vertex[f_.producer[x]], f_.vertex[p]);
+                continue;
+            }
             const V v = f_.vertex[p];
             for (V s : f_.graph.successors(v))
                 if (const std::uint32_t q = at(s); !vanishes(q)) {
@@ -192,8 +200,8 @@ private:
                     if (!vanishes(q) && x != result) add(rule::read_elsewhere, v, f_.vertex[q]);
             for (V u : f_.graph.predecessors(v)) {
                 const auto operands = f_.operands[p];
-                if (std::none_of(operands.begin(), operands.end(),
-                                 [&](std::uint32_t y) { return f_.vertex[f_.producer[y]] == u; }))
+                if (!vanishes(at(u)) && std::none_of(operands.begin(), operands.end(),
+                                                     [&](std::uint32_t y) { return f_.vertex[f_.producer[y]] == u; }))
                     add(rule::other_dependence, v, u);
             }
         }

@@ -229,8 +229,12 @@ private:
         if (m_.room_of(v) < size)
             fail(plan_rule::memory_unaccounted, plan.name(s.start), "has no room for its " + count(size),
                  "allocate them, or write over a summand");
+        const auto summand_in = [&](new_id storage) {
+            return std::ranges::any_of(plan.inputs(v),
+                                       [&](new_id y) { return contains(m_.plan_storages[y], storage); });
+        };
         for (new_id x : plan.writes(v)) {
-            if (!contains(plan.inputs(v), x))
+            if (!std::ranges::all_of(m_.plan_storages[x], summand_in))
                 fail(plan_rule::writes_changed, plan.name(x),
                      "writes " + m_.quoted(plan, x) + ", which it does not add",
                      "an addition in place writes one of its summands");
