@@ -858,6 +858,7 @@ WORDS = {
     torch.int64: "i64",
     torch.int32: "i32",
     torch.bool: "bool",
+    torch.complex64: "c64",
     torch.strided: "strided",
     torch.contiguous_format: "contiguous_format",
     torch.preserve_format: "preserve_format",

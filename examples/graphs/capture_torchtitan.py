@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Captures training steps of torchtitan's own models as stretto-graph files, on a laptop.
 
-usage: python capture_torchtitan.py [--out FOLDER] [--config NAME] [--policy POLICY ...]
+usage: python capture_torchtitan.py [--out FOLDER] [--model MODEL] [--config NAME] [--policy POLICY ...]
                                     [--gpus N] [--ep N] [--layers N] [--batch N] [--sequence N]
 
   --out FOLDER    where the files go (default: beside this script)
-  --config NAME   of torchtitan.models.qwen3.config_registry; default qwen3_moe_debug. qwen3_30b_a3b
-                  works too: with --gpus 64 a rank's share of its weights fits in memory
+  --model MODEL   qwen3 (the default), llama3 or deepseek_v3
+  --config NAME   of torchtitan.models.MODEL.config_registry; default qwen3_moe_debug, llama3_8b or
+                  deepseek_v3_debugmodel. qwen3_30b_a3b and deepseek_v3_16b work too: with
+                  --gpus 64 a rank's share of the weights fits in memory
   --policy        torchtitan's memory policies, a file for each: full recomputes whole layers,
                   default what selective recomputation does not keep
 
@@ -21,6 +23,7 @@ Needs torchtitan (requirements_torchtitan.txt). The same versions give the same 
 
 import argparse
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +39,7 @@ from torch.testing._internal.distributed.fake_pg import FakeStore
 from torchtitan.config import TORCH_DTYPE_MAP
 from torchtitan.distributed import ParallelDims
 from torchtitan.distributed import utils as titan_groups
-from torchtitan.experiments.graph_trainer import passes, qwen3
+from torchtitan.experiments.graph_trainer import passes
 from torchtitan.experiments.graph_trainer.common_utils import _get_module_fqn, _is_backward_node
 from torchtitan.experiments.graph_trainer.configs import (
     GraphTrainerCompileConfig,
@@ -47,9 +50,14 @@ from torchtitan.experiments.graph_trainer.precompile_main import _prepare_loss_f
 from torchtitan.experiments.graph_trainer.simple_fsdp import disable_active_parametrization
 from torchtitan.experiments.graph_trainer.trainer import GraphTrainer, make_fwd_bwd_step
 from torchtitan.models.common.attention import ScaledDotProductAttention
-from torchtitan.models.qwen3 import config_registry
 
 from capture import COLLECTIVES, Group, Step, Writer, run, save, tensors
+
+DEFAULT_CONFIGS = {
+    "qwen3": "qwen3_moe_debug",
+    "llama3": "llama3_8b",
+    "deepseek_v3": "deepseek_v3_debugmodel",
+}
 
 # The passes that torchtitan always runs, and those that decide what is computed again.
 WANTED = {
@@ -64,8 +72,11 @@ WANTED = {
 
 def configured(options: argparse.Namespace, policy: str) -> GraphTrainer.Config:
     """torchtitan's configuration, with experts spread over ranks and attention that a CPU has."""
-    registry = partial(qwen3.model_registry, attn_backend="sdpa")
-    config = to_graph_trainer_config(getattr(config_registry, options.config)(), registry)
+    model = import_module(f"torchtitan.experiments.graph_trainer.{options.model}")
+    registry = partial(model.model_registry, attn_backend="sdpa")
+    configs = import_module(f"torchtitan.models.{options.model}.config_registry")
+    name = options.config or DEFAULT_CONFIGS[options.model]
+    config = to_graph_trainer_config(getattr(configs, name)(), registry)
     config.compile = GraphTrainerCompileConfig(enable=True, memory_policy=policy)
     config.parallelism.data_parallel_shard_degree = options.gpus
     config.parallelism.expert_parallel_degree = options.ep
@@ -183,13 +194,17 @@ def capture(options: argparse.Namespace, policy: str) -> dict[str, Any]:
         if isinstance(extent, torch.SymInt)
     }
     # The step is drawn for a balanced router: every rank sends every rank the same.
-    moe = next(layer.moe for layer in config.model_spec.model.layers if layer.moe)
-    balanced = options.batch * options.sequence * moe.router.top_k // options.ep
-    found = [s for node in graph.nodes for s in node.meta.get("unbacked_bindings") or {}]
-    symbols = {str(symbol): balanced for symbol in found} | symbols
+    for moe in [getattr(layer, "moe", None) for layer in config.model_spec.model.layers]:
+        if moe:
+            balanced = options.batch * options.sequence * moe.router.top_k // options.ep
+            found = [s for node in graph.nodes for s in node.meta.get("unbacked_bindings") or {}]
+            symbols = {str(symbol): balanced for symbol in found} | symbols
+            break
     names = {node.name: name for node, name in zip(inputs, input_names(made), strict=True)}
     words = {"full": "full", "default": "selective"}
-    model = options.config.split("_moe")[0].removesuffix("_a3b")
+    model = options.config or DEFAULT_CONFIGS[options.model]
+    for suffix in ("_moe_debug", "_debugmodel", "_a3b"):
+        model = model.removesuffix(suffix)
     name = f"titan_{model}_{words[policy]}"
     return Writer(Step(name, groups, symbols), names).write(graph)
 
@@ -197,14 +212,16 @@ def capture(options: argparse.Namespace, policy: str) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path(__file__).parent)
-    parser.add_argument("--config", default="qwen3_moe_debug")
+    parser.add_argument("--model", choices=list(DEFAULT_CONFIGS), default="qwen3")
+    parser.add_argument("--config")
     parser.add_argument("--policy", nargs="+", choices=["full", "default"], default=["full", "default"])
     parser.add_argument("--gpus", type=int, default=8)
-    parser.add_argument("--ep", type=int, default=4)
+    parser.add_argument("--ep", type=int, help="ranks over which experts are spread; default 4")
     parser.add_argument("--layers", type=int, default=4)
     parser.add_argument("--batch", type=int, default=8)
     parser.add_argument("--sequence", type=int, default=512)
     options = parser.parse_args()
+    options.ep = options.ep or (1 if options.model == "llama3" else 4)
     for policy in options.policy:
         save(capture(options, policy), options.out)
 

@@ -199,6 +199,7 @@ set(STRETTO_HEADERS
     include/stretto/schedule/detail/found_front.hpp
     include/stretto/schedule/detail/held_launches.hpp
     include/stretto/schedule/detail/late_pass.hpp
+    include/stretto/schedule/detail/late_reductions.hpp
     include/stretto/schedule/detail/launch_machine.hpp
     include/stretto/schedule/detail/lean_order.hpp
     include/stretto/schedule/detail/list_pass.hpp

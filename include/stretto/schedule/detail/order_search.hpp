@@ -17,6 +17,7 @@
 #include "stretto/schedule/detail/found_front.hpp"
 #include "stretto/schedule/detail/held_launches.hpp"
 #include "stretto/schedule/detail/late_pass.hpp"
+#include "stretto/schedule/detail/late_reductions.hpp"
 #include "stretto/schedule/detail/lean_order.hpp"
 #include "stretto/schedule/detail/list_pass.hpp"
 #include "stretto/schedule/detail/machine_orders.hpp"
@@ -200,6 +201,7 @@ private:
         if (fastest_within(within) > enough) {
             if (!goes_on(within, search_stage::stalls)) return false;
             filling_ = true;
+            move_reductions(within);
             fill_stalls(within, enough);
             filling_ = false;
         }
@@ -314,6 +316,25 @@ private:
         const order drawn = pass_within(within, late, launches_drawn_forward(c_, preference, w_));
         draw_ = last_makespan_ < plain;
         both_ways(within, best_within(within), drawn);
+    }
+
+    /// Moves reductions that stall the best order within the rung to later places. The witness shows where they fit,
+    /// and so does a pass from the end, because both keep little in memory. The order with these reductions there is
+    /// the witness of a pass, and the preference; a round follows if that comes close to the best order.
+    void move_reductions(std::int64_t within) {
+        const order best = best_within(within);
+        const std::vector<std::uint32_t> waits = reductions_to_move(c_, best, w_);
+        if (waits.empty()) return;
+        const order late = late_within(within, best, best);
+        const order* const bases[] = {&witness_, &late};
+        for (const order* base : bases) {
+            const workspace::scope scratch(w_);
+            const order moved = late_reductions(c_, *base, w_).moved(waits, within);
+            if (moved.empty()) continue;
+            const order found = pass_within(within, moved, orders_of(moved));
+            const std::int64_t fastest = fastest_within(within);
+            if (last_makespan_ <= fastest + fastest / 32) both_ways(within, found, found);
+        }
     }
 
     /// Fills stalls of the best order within the rung with work that comes later, half as much as it stalls, because
