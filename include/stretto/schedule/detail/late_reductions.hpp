@@ -66,7 +66,6 @@ public:
     /// workspace.
     late_reductions(const compact_tasks& c, std::span<const std::uint32_t> order, workspace& w)
         : c_(c),
-          w_(w),
           order_(order.begin(), order.end()),
           position_(w.take<std::uint32_t>(c.size())),
           before_(w.take(c.size() + std::size_t{1}, std::int64_t{0})),
@@ -81,9 +80,10 @@ public:
         settle(0, c.size());
     }
 
-    /// Returns an order within `limit` in which as many reductions as possible come later, each where it fits until it
-    /// has ended. `waits` are those of the reductions. Returns nothing if none can move. It makes up to eight tries,
-    /// each of which takes O(V), and time proportional to the distance by which each reduction moves.
+    /// Returns an order within `limit` in which reductions come later, each where it fits until it has ended; together
+    /// they send as much as possible. `waits` are those of the reductions. Returns nothing if none can move. It makes
+    /// up to eight tries, each of which takes O(V), and time proportional to the distance by which each reduction
+    /// moves.
     [[nodiscard]] std::vector<std::uint32_t> moved(std::vector<std::uint32_t> waits, std::int64_t limit) {
         std::sort(waits.begin(), waits.end(),
                   [&](std::uint32_t a, std::uint32_t b) { return position_[a] < position_[b]; });
@@ -282,7 +282,6 @@ private:
     }
 
     const compact_tasks& c_;
-    workspace& w_;
     std::vector<std::uint32_t> order_;
     std::span<std::uint32_t> position_;  // by node
     std::span<std::int64_t> before_;     // by position: what is alive before the node there; one more entry

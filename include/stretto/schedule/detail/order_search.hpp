@@ -201,8 +201,8 @@ private:
         if (fastest_within(within) > enough) {
             if (!goes_on(within, search_stage::stalls)) return false;
             filling_ = true;
-            move_reductions(within);
-            fill_stalls(within, enough);
+            fill_stalls(within, enough, 8);
+            if (fastest_within(within) > enough && move_reductions(within)) fill_stalls(within, enough, 2);
             filling_ = false;
         }
         return refused_;  // if memory refused nothing, larger limits would change nothing
@@ -320,11 +320,13 @@ private:
 
     /// Moves reductions that stall the best order within the rung to later places. The witness shows where they fit,
     /// and so does a pass from the end, because both keep little in memory. The order with these reductions there is
-    /// the witness of a pass, and the preference; a round follows if that comes close to the best order.
-    void move_reductions(std::int64_t within) {
+    /// the witness of a pass, and the preference; a round follows if that comes close to the best order. Returns
+    /// whether the step has become faster.
+    bool move_reductions(std::int64_t within) {
         const order best = best_within(within);
         const std::vector<std::uint32_t> waits = reductions_to_move(c_, best, w_);
-        if (waits.empty()) return;
+        if (waits.empty()) return false;
+        const std::int64_t before = fastest_within(within);
         const order late = late_within(within, best, best);
         const order* const bases[] = {&witness_, &late};
         for (const order* base : bases) {
@@ -335,14 +337,14 @@ private:
             const std::int64_t fastest = fastest_within(within);
             if (last_makespan_ <= fastest + fastest / 32) both_ways(within, found, found);
         }
+        return fastest_within(within) < before;
     }
 
     /// Fills stalls of the best order within the rung with work that comes later, half as much as it stalls, because
     /// other work may fill them too. The order with that work is the witness, so that nothing else takes its room, and
     /// the preference. If that helps, there may be more to fill; if not, another stall is tried. A try that gains much
-    /// earns two more.
-    void fill_stalls(std::int64_t within, std::int64_t enough) {
-        constexpr int most_tries = 8;
+    /// earns two more, up to `most_tries`.
+    void fill_stalls(std::int64_t within, std::int64_t enough, int most_tries) {
         constexpr std::size_t most_places = 2;
         order late;
         std::vector<stalled_kernel> stalled;
