@@ -21,7 +21,8 @@ template std::vector<collective_exposure> explain_exposure<void>(const task_grap
                                                                  const simulation&, std::span<const task_id>);
 template expected<order_figures, order_violation> verify_order<void>(const task_graph&, std::span<const task_id>,
                                                                      bytes);
-template expected<schedule, order_violation> certify<void>(const task_graph&, std::vector<task_id>, bytes, contention);
+template expected<schedule, order_violation> certify<void>(const task_graph&, std::vector<task_id>, bytes, contention,
+                                                           std::span<const task_id>);
 template expected<checked_order, order_violation> check_order<void>(const task_graph&, std::vector<task_id>, bytes);
 template graph_identity identity_of<void>(const task_graph&);
 template order_fingerprint fingerprint_of<void>(const task_graph&, std::span<const task_id>);

@@ -108,9 +108,23 @@ struct step_forms::chosen_chunks {
     stretto::step_form<std::uint32_t> form = {};
     stretto::whole_reason why = stretto::whole_reason::chunks_pay;
     std::optional<expected<stretto::schedule, stretto::limit_too_low>> whole = {};  ///< the plan, if the form is whole
+    std::optional<stretto::nanoseconds> makespan = {};                              ///< what the form takes, if known
+    stretto::trial_order order = {};                                                ///< its tasks in such an order
 };
 
 namespace {
+
+/// Returns the schedule of a form that was tried, which list_schedule would find again. A certificate proves that the
+/// order is one of the written program, and that the program is what was tried: it takes as long.
+std::optional<stretto::schedule> as_tried(const task_graph& tasks, const stretto::trial_order& tried,
+                                          std::optional<stretto::nanoseconds> makespan,
+                                          const schedule_options& within) {
+    if (!makespan || within.effort != 1 || tried.tasks.size() != tasks.size()) return std::nullopt;
+    const stretto::bytes limit = within.memory_limit.limit({});
+    auto made = stretto::certify(tasks, tried.tasks, limit, within.under, tried.starved);
+    if (!made || made->makespan() != *makespan) return std::nullopt;
+    return *std::move(made);
+}
 
 stretto::chunk_search_options search_options(const schedule_options& within, const chunking& wanted,
                                              std::vector<std::uint32_t> kept) {
@@ -178,7 +192,8 @@ expected<scheduled_program<written_step>, failure> step_forms::carry_out(const c
     written.chunks.note = stretto::print_chunk_settings(stretto::in_ranges(found.form.settings));
     written.chunks.slices = chunked->plan.counts().empties != 0;
     const task_graph& tasks = written.of->graph;
-    auto plan = scheduled(std::move(written), stretto::list_schedule(tasks, within));
+    auto tried = as_tried(tasks, found.order, found.makespan, within);
+    auto plan = scheduled(std::move(written), tried ? *std::move(tried) : stretto::list_schedule(tasks, within));
     if (plan) plan->program.chunks.whole = summary_of(step.whole->capture, *chunked);
     return plan;
 }
@@ -214,8 +229,9 @@ expected<step_forms::chunk_search, failure> step_forms::search(const written_ste
                                       s.tokens ? std::optional(s.rows()) : std::nullopt, options);
     chunk_search found{best.makespan, {}, std::move(best.figures)};
     if (best.whole) found.whole = best.whole->makespan();
-    found.chosen = std::make_shared<chosen_chunks>(
-        chosen_chunks{p, *std::move(step), std::move(best.form), best.why, std::move(best.whole)});
+    found.chosen =
+        std::make_shared<chosen_chunks>(chosen_chunks{p, *std::move(step), std::move(best.form), best.why,
+                                                      std::move(best.whole), best.makespan, std::move(best.order)});
     return found;
 }
 

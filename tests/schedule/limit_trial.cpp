@@ -63,7 +63,7 @@ told tried(const task_graph& g, const std::vector<bytes>& limits, schedule_optio
         [&](std::size_t level, std::optional<nanoseconds> makespan, const auto& order) {
             RC_ASSERT(level == t.makespans.size());
             t.makespans.push_back(makespan);
-            t.orders.push_back(order());
+            t.orders.push_back(order().tasks);
             nanoseconds fastest{INT64_MAX};
             for (const trial_progress& now : t.asked)
                 if (now.stage != search_stage::two_orders) fastest = std::min(fastest, now.ignoring_memory);

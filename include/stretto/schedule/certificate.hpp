@@ -97,19 +97,20 @@ struct schedule_maker {
 }  // namespace detail
 
 /// Returns the certificate of an order, or the first violation (schedule/verify.hpp). The times and the bound take
-/// contention into account. Only a scheduler knows which kernels the memory limit held back, so no exposure has the
-/// reason `memory` here. The result is deterministic. O((V + E) log V), plus the times of verify_order and of the
-/// simulation. Precondition: the contention is valid, and times_fit holds.
+/// contention into account. Only a scheduler knows which kernels the memory limit held back: an exposure has the
+/// reason `memory` only if its wait is among `starved`, which ascend. The result is deterministic. O((V + E) log V),
+/// plus the times of verify_order and of the simulation. Precondition: the contention is valid, and times_fit holds.
 template <class = void>
 [[nodiscard]] expected<schedule, order_violation> certify(const task_graph& g, std::vector<task_id> order,
-                                                          bytes limit = unlimited_bytes, contention under = {}) {
+                                                          bytes limit = unlimited_bytes, contention under = {},
+                                                          std::span<const task_id> starved = {}) {
     STRETTO_ASSERT(under.valid() && times_fit(g, under),
                    "the contention is not valid, or it makes times longer than 2^62");
     expected<order_figures, order_violation> figures = verify_order(g, order, limit);
     if (!figures) return unexpected(figures.error());
     if (!under.none()) figures->times = simulate(g, order, under);
     const lower_bound bound = detail::bound_below(g, limit, under, detail::enough_for(figures->times.makespan));
-    return detail::schedule_maker::make(g, std::move(order), *std::move(figures), limit, under, bound, {});
+    return detail::schedule_maker::make(g, std::move(order), *std::move(figures), limit, under, bound, starved);
 }
 
 }  // namespace stretto

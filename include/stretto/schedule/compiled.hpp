@@ -46,7 +46,7 @@ extern template std::vector<collective_exposure> explain_exposure<void>(const ta
 extern template expected<order_figures, order_violation> verify_order<void>(const task_graph&, std::span<const task_id>,
                                                                             bytes);
 extern template expected<schedule, order_violation> certify<void>(const task_graph&, std::vector<task_id>, bytes,
-                                                                  contention);
+                                                                  contention, std::span<const task_id>);
 extern template expected<checked_order, order_violation> check_order<void>(const task_graph&, std::vector<task_id>,
                                                                            bytes);
 extern template graph_identity identity_of<void>(const task_graph&);

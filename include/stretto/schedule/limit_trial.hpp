@@ -23,6 +23,12 @@
 
 namespace stretto {
 
+/// An order of tasks that a trial has found.
+struct trial_order {
+    std::vector<task_id> tasks;
+    std::vector<task_id> starved;  ///< the waits, ascending, during which only the memory limit held kernels back
+};
+
 /// A trial of one step. Its bound is available after construction; `run` searches for orders. Every result is
 /// deterministic.
 template <class = void>
@@ -41,7 +47,7 @@ public:
     /// Searches for orders within the limits. Calls `goes_on(trial_progress)`, which returns whether to continue, and
     /// `reached(level, makespan, order)` once for each limit, in ascending order, when the search within it has
     /// finished. `makespan` is that of list_schedule within this limit with the same other options, or nothing if no
-    /// order is found; `order()` builds the order of tasks. Once goes_on has returned false, nothing more is called.
+    /// order is found; `order()` builds the trial_order. Once goes_on has returned false, nothing more is called.
     /// Under contention, and with an effort above 1, there are several searches, each of which calls goes_on, and
     /// `reached` is called after all of them have finished. The calls for a limit do not depend on larger limits,
     /// provided that the results of goes_on do not.
@@ -57,7 +63,7 @@ public:
             bool goes_on(const trial_progress& now) override { return asks(now); }
             void reached(std::size_t level, const detail::found_order* best) override {
                 tells(level, best ? std::optional(nanoseconds{best->pass.makespan}) : std::nullopt,
-                      [&] { return best ? trial.step_.in_tasks(*best) : std::vector<task_id>(); });
+                      [&] { return best ? trial.in_tasks(*best, limits()[level]) : trial_order(); });
             }
             limit_trial& trial;
             GoesOn& asks;
@@ -68,6 +74,14 @@ public:
     }
 
 private:
+    [[nodiscard]] trial_order in_tasks(const detail::found_order& found, bytes limit) const {
+        trial_order o{step_.in_tasks(found), {}};
+        if (limit == unlimited_bytes) return o;
+        for (std::uint32_t n : found.pass.starved) o.starved.push_back(step_.tasks().task[n]);
+        std::sort(o.starved.begin(), o.starved.end());
+        return o;
+    }
+
     detail::searched_step<> step_;
 };
 

@@ -112,6 +112,7 @@ struct chunk_search_result {
     bool slices = false;                         ///< whether values are written slice by slice where possible
     std::optional<chunk_error<V>> refused = {};  ///< for no_plan: why two chunks of everything have no plan
     nanoseconds makespan;                        ///< the shortest one that was found, that of the uncut step included
+    trial_order order = {};                      ///< an order of the tasks of these regions with this makespan
     std::size_t trials = 0;                      ///< the number of choices whose tasks were made
     std::vector<limit_figures> figures;          ///< those of the best form within each level of memory up to the limit
 
@@ -178,6 +179,7 @@ template <class G, class C, class P>
     }
     best.why = whole_reason::chunks_pay;
     best.chunks = search.chosen();
+    best.order = search.order();
     best.slices = search.slices();
     best.settings = settings_of(units, best.chunks, tokens.rows);
     for (const chunk_region<std::uint32_t>& r : search.regions_of(best.chunks)) {

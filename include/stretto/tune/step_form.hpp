@@ -48,6 +48,7 @@ struct fastest_step_form {
     expected<schedule, limit_too_low> whole;     ///< the schedule of the uncut step
     std::optional<nanoseconds> makespan = {};    ///< the makespan of the form, if it fits
     std::vector<limit_figures> figures = {};     ///< as in chunk_search_result
+    trial_order order = {};                      ///< as in chunk_search_result, if the form is not whole
 };
 
 /// Returns the fastest form of a step within `options.memory_limit`: whole, or in chunks if these are faster or if only
@@ -87,6 +88,7 @@ template <dependence_graph G, op_model<G> M, chunk_model_source<G> C, part_cost_
     if (best.pays()) {
         found.form = {std::move(best.regions), std::move(best.settings), best.slices};
         found.makespan = best.makespan;
+        found.order = std::move(best.order);
     }
     found.figures = std::move(best.figures);
     return found;

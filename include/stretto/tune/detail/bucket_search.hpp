@@ -253,7 +253,7 @@ private:
                 return goes_on(now, now.level + 1 == limits.size());
             },
             [&](std::size_t level, std::optional<nanoseconds> makespan, const auto& order) {
-                if (makespan && level + 1 == limits.size()) found = {*makespan, order()};
+                if (makespan && level + 1 == limits.size()) found = {*makespan, order().tasks};
             });
         if (!found) return std::nullopt;
         reckoned_ = found->makespan;

@@ -71,6 +71,8 @@ public:
     [[nodiscard]] const std::vector<std::size_t>& chosen() const noexcept { return chosen_.chunks; }
     [[nodiscard]] bool slices() const noexcept { return chosen_.slices; }
     [[nodiscard]] nanoseconds best() const noexcept { return best_; }
+    /// Returns the order of the fastest choice's tasks that takes so long; empty if the uncut step is the fastest.
+    [[nodiscard]] const trial_order& order() const noexcept { return order_; }
     /// Returns the figures of the best choice within each level; they do not depend on higher levels.
     [[nodiscard]] const std::vector<limit_figures>& figures() const noexcept { return figures_; }
     /// Returns the number of choices whose tasks were made, without those tried slice by slice because of `either`.
@@ -231,15 +233,18 @@ private:
             o.makespan.push_back(takes ? takes->count : -1);
             any_fit_ = any_fit_ || takes;
             if (!takes) return;
+            std::optional<trial_order> built;
+            const auto found = [&]() -> trial_order& { return built ? *built : built.emplace(order()); };
             if (k < at_.size() && *takes < at_[k].takes.makespan) {
                 held = true;
                 at_[k].takes = {*takes, std::min(ignoring_memory, *takes)};
                 at_[k].chunks = c;
-                if (k >= level_) note_exposure(at_[k], made, order());
+                if (k >= level_) note_exposure(at_[k], made, found().tasks);
             }
             if (held && k + 1 == limits_.levels.limits.size() && *takes < best_) {
                 best_ = *takes;
                 chosen_ = c;
+                order_ = std::move(found());
             }
         };
         trial.run(limits_.levels.limits, options, goes_on, reached);
@@ -383,6 +388,7 @@ private:
     std::map<std::uint64_t, const outcome*> programs_;  // by program_of: the programs that have been tried
     nanoseconds best_;                                  // the makespan within the requested limit
     choice chosen_;                                     // that of best_; without chunks if it is the uncut step
+    trial_order order_;                                 // that of its tasks
     std::vector<limit_figures> figures_;
     std::set<std::vector<std::size_t>> refined_;
     std::size_t budget_ = SIZE_MAX;  // the tasks that the present refinement may still make
