@@ -57,6 +57,7 @@ set(STRETTO_HEADERS
     include/stretto/aten/detail/interpreted_value.hpp
     include/stretto/aten/detail/interpreter_activations.hpp
     include/stretto/aten/detail/interpreter_arithmetic.hpp
+    include/stretto/aten/detail/interpreter_attention.hpp
     include/stretto/aten/detail/interpreter_call.hpp
     include/stretto/aten/detail/interpreter_collectives.hpp
     include/stretto/aten/detail/interpreter_combining.hpp

@@ -314,6 +314,51 @@ TEST_CASE("attention is a softmax of products, and its gradient is its slope") {
     });
 }
 
+TEST_CASE("heads that share keys and values: as if each had its own, whose gradients are added") {
+    stretto_check("grouped attention", 400, [](const std::vector<std::uint8_t>& bytes) {
+        dice d(bytes);
+        const std::int64_t batch = d.extent(), shared = d.extent(), group = d.extent(), rows = d.extent(),
+                           keys = rows + d.below(2), e = d.extent(), heads = shared * group;
+        const auto small = [&](std::int64_t n) {
+            std::vector<double> x = d.numbers(n);
+            for (double& y : x) y /= 8;
+            return x;
+        };
+        const tensor q = floats({batch, heads, rows, e}, small(batch * heads * rows * e));
+        const tensor k = floats({batch, shared, keys, e}, small(batch * shared * keys * e));
+        const tensor v = floats({batch, shared, keys, e}, small(batch * shared * keys * e));
+        const tensor g = floats({batch, heads, rows, e}, small(batch * heads * rows * e));
+        const std::int64_t size = keys * e;
+        const auto repeated = [&](const tensor& x) {
+            const std::vector<double> from = x.values<double>();
+            std::vector<double> all;
+            for (std::int64_t n = 0; n < batch * heads; ++n)
+                for (std::int64_t i = 0; i < size; ++i) all.push_back(from[at(n / group * size + i)]);
+            return floats({batch, heads, keys, e}, all);
+        };
+        const auto summed = [&](const tensor& x) {
+            const std::vector<double> from = x.values<double>();
+            std::vector<double> all(at(batch * shared * size));
+            for (std::int64_t n = 0; n < batch * heads; ++n)
+                for (std::int64_t i = 0; i < size; ++i) all[at(n / group * size + i)] += from[at(n * size + i)];
+            return floats({batch, shared, keys, e}, all);
+        };
+        const std::string flag = d.below(2) != 0 ? "true" : "false";
+        const auto of = [&](const tensor& keys_of, const tensor& values_of) {
+            std::vector<tensor> all = results("aten._scaled_dot_product_flash_attention_for_cpu.default",
+                                              {q, keys_of, values_of}, "%0 %1 %2 0.0 " + flag);
+            for (tensor& x : results("aten._scaled_dot_product_flash_attention_for_cpu_backward.default",
+                                     {g, q, keys_of, values_of, all[0], all[1]}, "%0 %1 %2 %3 %4 %5 0.0 " + flag))
+                all.push_back(std::move(x));
+            return all;
+        };
+        const std::vector<tensor> some = of(k, v), each = of(repeated(k), repeated(v));
+        RC_ASSERT(some.size() == 5);
+        for (std::size_t x : {0u, 1u, 2u}) RC_ASSERT(identical(some[x], each[x]));
+        for (std::size_t x : {3u, 4u}) RC_ASSERT(identical(some[x], summed(each[x])));
+    });
+}
+
 TEST_CASE("sums of integers do not depend on how they are cut") {
     stretto_check("sums", 4000, [](const std::vector<std::uint8_t>& bytes) {
         dice d(bytes);

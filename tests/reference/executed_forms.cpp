@@ -19,6 +19,7 @@
 #include "stretto/capture/capture_writer.hpp"
 #include "stretto/capture/check_plan.hpp"
 #include "stretto/capture/isolate_capture.hpp"
+#include "stretto/capture/reduce_capture.hpp"
 #include "stretto/schedule/plan_overlap.hpp"
 #include "stretto/transform/module_regions.hpp"
 #include "support/chunk_step.hpp"
@@ -52,6 +53,7 @@ public:
         put_isolated(step, "");
         const auto tensors = support::read_tensors(step);
         REQUIRE(tensors);
+        put_reduced(step, *tensors);
         const std::vector<capture_token_symbol> symbols = token_symbols(step, *tensors);
         REQUIRE(!symbols.empty());
         for (std::size_t k = 0; k < chunks.size(); ++k) {
@@ -69,6 +71,7 @@ public:
     }
 
     [[nodiscard]] std::size_t count() const { return count_; }
+    [[nodiscard]] std::size_t reduced() const { return reduced_; }
 
 private:
     void write(const capture& made, const std::string& form) const {
@@ -106,6 +109,16 @@ private:
             put(*made, before + (mode == bucket_mode::pack ? "buckets" : "coalesced"), same_bits);
         }
     }
+    /// Only steps whose loss is in parts have sums of reductions.
+    void put_reduced(const capture& step, const capture_tensors& tensors) {
+        auto plan = plan_capture_reductions(step, tensors);
+        REQUIRE_MESSAGE(plan, support::complaint(plan));
+        if (plan->empty()) return;
+        const auto made = reduce_capture(step, tensors, *std::move(plan));
+        REQUIRE_MESSAGE(made, support::complaint(made));
+        put(made->step, "reduced", false);
+        ++reduced_;
+    }
     /// Isolation changes a step only where a group carries traffic of two kinds.
     void put_isolated(const capture& step, const std::string& before) {
         const auto plan = plan_isolation(capture_view{&step}, capture_op_model{&step}, step);
@@ -119,7 +132,7 @@ private:
     std::string name_, folder_;
     support::shrunken_recipe how_;
     const capture* step_ = nullptr;
-    std::size_t count_ = 0;
+    std::size_t count_ = 0, reduced_ = 0;
 };
 
 }  // namespace
@@ -142,6 +155,8 @@ TEST_CASE("plans of small steps are legal, and can be had as files") {
         {"STRETTO_EXAMPLE_GRAPHS", "gpt_oss_selective", support::family_recipe(), {{1, 3}}},
         {"STRETTO_EXAMPLE_GRAPHS", "llama4_full", support::family_recipe(), {{3, 1}}},
         {"STRETTO_EXAMPLE_GRAPHS", "llama4_offload", support::family_recipe(), {{2, 2}, {1, 1, 2}}},
+        {"STRETTO_EXAMPLE_GRAPHS", "titan_llama3_8b_full", support::titan_llama3_recipe(), {{2, 2}}},
+        {"STRETTO_EXAMPLE_GRAPHS", "titan_llama3_8b_selective", support::titan_llama3_recipe(), {{1, 3}}},
         {"STRETTO_REFERENCE_GRAPHS", "titan_moe", support::titan_moe_recipe(), {{1, 3}, {2, 1, 1}}}};
     for (const recipe& r : recipes) {
         const std::string path = support::captured_step(r.variable, ("/" + r.name + ".json.gz").c_str());
@@ -149,5 +164,6 @@ TEST_CASE("plans of small steps are legal, and can be had as files") {
         forms_of_step forms(r.name, r.how);
         forms.check(path, 4, r.chunks);
         CHECK(forms.count() >= 6);
+        CHECK(forms.reduced() == (r.name.starts_with("titan_") ? 1 : 0));
     }
 }

@@ -45,6 +45,17 @@ shrunken_recipe llama_fsdp_recipe() {
     return r;
 }
 
+shrunken_recipe titan_llama3_recipe() {
+    shrunken_recipe r;
+    r.extents.extents = {{8, 2},     {16, 1},    {32, 8},    {64, 4},     {96, 6},     {128, 8},   {224, 1},
+                         {512, 8},   {1024, 16}, {1536, 24}, {2004, 4},   {2048, 32},  {2560, 40}, {3072, 48},
+                         {3584, 56}, {4096, 64}, {6144, 96}, {14336, 16}, {128256, 64}};
+    r.extents.symbols = {{"u0", 2}};
+    r.extents.group_sizes = {16};
+    r.run.ranks = 16;
+    return r;
+}
+
 stretto::expected<stretto::capture, stretto::diagnostic> shrink(const stretto::capture& step,
                                                                 const stretto::capture_tensors& tensors,
                                                                 const shrunken_recipe& recipe) {

@@ -28,6 +28,8 @@ shrunken_recipe moe_ep_step_recipe();
 shrunken_recipe family_recipe();
 /// 2 ranks of a dense step.
 shrunken_recipe llama_fsdp_recipe();
+/// 16 ranks of a dense step with sequences of 64 tokens; the loss in 8 parts.
+shrunken_recipe titan_llama3_recipe();
 
 /// The step on small extents, or the first reason why it is not consistent.
 stretto::expected<stretto::capture, stretto::diagnostic> shrink(const stretto::capture& step,

@@ -11,6 +11,7 @@
 
 #include "stretto/aten/detail/interpreter_activations.hpp"
 #include "stretto/aten/detail/interpreter_arithmetic.hpp"
+#include "stretto/aten/detail/interpreter_attention.hpp"
 #include "stretto/aten/detail/interpreter_call.hpp"
 #include "stretto/aten/detail/interpreter_combining.hpp"
 #include "stretto/aten/detail/interpreter_comparisons.hpp"
@@ -69,12 +70,13 @@ operator_match find_operator(std::string_view operation) {
     const bool in_place = !bare && base.ends_with('_');
     if (in_place) base.remove_suffix(1);
     constexpr std::span<const operator_entry> families[] = {
-        number_operators<>,      view_operators<>,       complex_operators<>,   arithmetic_operators<>,
-        comparison_operators<>,  unary_operators<>,      creation_operators<>,  reduction_operators<>,
-        sorting_operators<>,     product_operators<>,    indexing_operators<>,  scatter_operators<>,
-        joining_operators<>,     loss_operators<>,       part_operators<>,      activation_operators<>,
-        rounding_operators<>,    norm_operators<>,       combining_operators<>, element_loss_operators<>,
-        convolution_operators<>, group_norm_operators<>, shift_operators<>,     moment_operators<>};
+        number_operators<>,       view_operators<>,        complex_operators<>,    arithmetic_operators<>,
+        comparison_operators<>,   unary_operators<>,       creation_operators<>,   reduction_operators<>,
+        sorting_operators<>,      product_operators<>,     indexing_operators<>,   scatter_operators<>,
+        joining_operators<>,      attention_operators<>,   loss_operators<>,       part_operators<>,
+        activation_operators<>,   rounding_operators<>,    norm_operators<>,       combining_operators<>,
+        element_loss_operators<>, convolution_operators<>, group_norm_operators<>, shift_operators<>,
+        moment_operators<>};
     for (const std::span<const operator_entry> family : families)
         for (const operator_entry& e : family) {
             if (e.base != base || (bare ? !e.overloads.empty() : !has_word(e.overloads, overload))) continue;
