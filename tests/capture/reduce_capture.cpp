@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -126,12 +125,11 @@ TEST_CASE("any step computes the same reduced once: whole numbers exactly, float
     if (support::runs_all_cases()) CHECK(found > steps / 12);
 }
 
-TEST_CASE("the steps of torchtitan's own model reduce the gradient of their output layer once") {
-    const char* graphs = std::getenv("STRETTO_EXAMPLE_GRAPHS");
-    REQUIRE_MESSAGE(graphs != nullptr, "ctest says where examples/graphs is");
-    for (const char* name : {"/titan_qwen3_full.json.gz", "/titan_qwen3_selective.json.gz"}) {
+TEST_CASE("the steps of torchtitan's own models reduce the gradient of their output layer once") {
+    for (const char* name : {"/titan_qwen3_full.json.gz", "/titan_qwen3_selective.json.gz",
+                             "/titan_llama3_8b_full.json.gz", "/titan_llama3_8b_selective.json.gz"}) {
         CAPTURE(name);
-        const auto step = support::read_capture(std::string(graphs) + name);
+        const auto step = support::read_capture(support::captured_step("STRETTO_EXAMPLE_GRAPHS", name));
         REQUIRE(step);
         const reduced_capture made = reduced(*step);
         REQUIRE(made.plan.reductions.size() == 1);
