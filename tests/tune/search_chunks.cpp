@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "stretto/schedule/certificate.hpp"
 #include "stretto/schedule/list_schedule.hpp"
 #include "stretto/transform/module_regions.hpp"
 #include "stretto/transform/plan_chunks.hpp"
@@ -49,7 +50,7 @@ struct question {
         REQUIRE(found);
         return *found;
     }
-    std::optional<schedule> scheduled(const regions_t& regions, bool slices, bytes limit = unlimited_bytes) {
+    std::optional<task_graph> tasks_of(const regions_t& regions, bool slices) {
         const auto plan = plan_chunks(step.view(), priced_row_model{}, row_chunk_model{},
                                       std::span<const chunk_region<row_op*>>(regions), std::span(&token, 1),
                                       trial_chunk_options(slices));
@@ -59,7 +60,20 @@ struct question {
         }
         const auto tried = try_chunks(*plan, step.view(), priced_row_model{}, costs());
         REQUIRE(tried);
-        auto made = list_schedule(tried->graph, {limit});
+        return tried->graph;
+    }
+    std::optional<schedule> scheduled(const regions_t& regions, bool slices, bytes limit = unlimited_bytes) {
+        const auto tasks = tasks_of(regions, slices);
+        if (!tasks) return std::nullopt;
+        auto made = list_schedule(*tasks, {limit});
+        if (!made) return std::nullopt;
+        return *std::move(made);
+    }
+    /// The certificate of the order that the search has found.
+    std::optional<schedule> as_found(const result& best, bytes limit) {
+        const auto tasks = tasks_of(best.regions, best.slices);
+        REQUIRE(tasks);
+        auto made = certify(*tasks, best.order.tasks, limit, {}, best.order.starved);
         if (!made) return std::nullopt;
         return *std::move(made);
     }
@@ -136,8 +150,12 @@ TEST_CASE("the search gives what it has tried, and every choice of a tiny progra
             RC_ASSERT(made.has_value());
             RC_ASSERT(made->makespan() == best.makespan);
             RC_ASSERT(made->memory().peak <= options.memory_limit);
+            const auto found = q.as_found(best, options.memory_limit);
+            RC_ASSERT(found.has_value());
+            RC_ASSERT(found->makespan() == best.makespan);
         } else {
             RC_ASSERT((best.regions.empty() && best.settings.empty() && best.chunks.empty()));
+            RC_ASSERT(best.order.tasks.empty());
         }
     });
 }
@@ -163,6 +181,9 @@ TEST_CASE("a memory limit holds for what is found") {
         REQUIRE(made);
         CHECK(made->memory().peak <= limit);
         CHECK(made->makespan() == best.makespan);
+        const auto found = q.as_found(best, limit);
+        REQUIRE(found);
+        CHECK(found->makespan() == best.makespan);
     }
     CHECK(q.search({.memory_limit = bytes{1}}).why == whole_reason::exceeds_memory);
 }

@@ -12,21 +12,22 @@ namespace stretto {
 /// The rules that verify_reductions checks; each enumerator describes how its rule is broken. `vertex` and `other` are
 /// those of a reduction_violation.
 enum class reduction_rule : std::uint8_t {
-    unknown_vertex,       ///< a handle of the plan is not in the graph, or the lists of the plan are inconsistent
-    claimed_twice,        ///< `vertex` is removed twice
-    too_few_members,      ///< the reduction has fewer than two members
-    out_of_order,         ///< members or sums are not in program order, or the last sum does not compute the result
-    not_linear,           ///< `vertex` is not a linear collective of one value
-    members_differ,       ///< `other` differs from `vertex` in more than its data
-    wrong_operand,        ///< `vertex` does not read the operand that the plan lists, or `other` reads it as well
-    wrong_wait,           ///< `other` is not the wait of the member `vertex`, or not its only reader
-    not_a_sum,            ///< `vertex` is neither a sum nor a view of one value
-    wrong_coefficients,   ///< the result is not the sum of all members, each once; `vertex` is a member
-    wrong_layout,         ///< `vertex` adds values with different layouts, or the views in the plan do not match them
-    superfluous,          ///< `vertex` is removed, but does not contribute to the result
-    read_elsewhere,       ///< `other` stays, but reads the result of `vertex` or depends on it, and `vertex` is removed
-    other_dependence,     ///< `vertex` depends on `other` without reading a value of it
-    overwritten,          ///< `other` overwrites the operand of the member `vertex` before the next sum reads it
+    unknown_vertex,      ///< a handle of the plan is not in the graph, or the lists of the plan are inconsistent
+    claimed_twice,       ///< `vertex` is removed twice
+    too_few_members,     ///< the reduction has fewer than two members
+    out_of_order,        ///< members or sums are not in program order, or the last sum does not compute the result
+    not_linear,          ///< `vertex` is not a linear collective of one value
+    members_differ,      ///< `other` differs from `vertex` in more than its data
+    wrong_operand,       ///< `vertex` does not read the operand that the plan lists, or `other` reads it as well
+    wrong_wait,          ///< `other` is not the wait of the member `vertex`, or not its only reader
+    not_a_sum,           ///< `vertex` is neither a sum nor a view of one value
+    wrong_coefficients,  ///< the result is not the sum of all members, each once; `vertex` is a member
+    wrong_layout,        ///< `vertex` adds values with different layouts, or the views in the plan do not match them
+    superfluous,         ///< `vertex` is removed, but does not contribute to the result
+    read_elsewhere,      ///< `vertex` is removed, but `other` stays and reads its result, depends on it, or names it as
+                         ///< the place where it writes
+    other_dependence,    ///< `vertex` depends on `other` without reading a value of it
+    overwritten,         ///< `other` overwrites the operand of the member `vertex` before the next sum reads it
     written_while_needed  ///< the first sum overwrites the operand of the member `vertex`, which others still need
 };
 
