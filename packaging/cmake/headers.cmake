@@ -204,23 +204,28 @@ set(STRETTO_HEADERS
     include/stretto/schedule/detail/launch_machine.hpp
     include/stretto/schedule/detail/lean_order.hpp
     include/stretto/schedule/detail/list_pass.hpp
+    include/stretto/schedule/detail/local_search.hpp
     include/stretto/schedule/detail/machine_jobs.hpp
     include/stretto/schedule/detail/machine_orders.hpp
     include/stretto/schedule/detail/matched_launches.hpp
     include/stretto/schedule/detail/memory_flow.hpp
     include/stretto/schedule/detail/memory_jobs.hpp
     include/stretto/schedule/detail/memory_precedences.hpp
+    include/stretto/schedule/detail/order_candidates.hpp
+    include/stretto/schedule/detail/order_passes.hpp
     include/stretto/schedule/detail/order_search.hpp
     include/stretto/schedule/detail/ordered_tasks.hpp
     include/stretto/schedule/detail/path_lengths.hpp
     include/stretto/schedule/detail/range_profile.hpp
     include/stretto/schedule/detail/ready_set.hpp
+    include/stretto/schedule/detail/rung_refinement.hpp
     include/stretto/schedule/detail/search_watch.hpp
     include/stretto/schedule/detail/searched_step.hpp
     include/stretto/schedule/detail/shortest_wait_cycle.hpp
     include/stretto/schedule/detail/sorted_by_key.hpp
     include/stretto/schedule/detail/spine_bound.hpp
     include/stretto/schedule/detail/stalled_kernels.hpp
+    include/stretto/schedule/detail/timed_order.hpp
     include/stretto/schedule/detail/work_between.hpp
     include/stretto/schedule/detail/workspace.hpp
     include/stretto/schedule/explain.hpp

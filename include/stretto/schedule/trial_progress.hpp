@@ -16,7 +16,7 @@ enum class search_stage : std::uint8_t {
     begins,        ///< nothing has been searched within this rung yet
     one_round,     ///< a first round has been made within the lowest rung, about a quarter of the work there
     three_rounds,  ///< about half of these rounds are done; those from program order and the best order remain
-    stalls,        ///< all rounds within the rung are done; stalls of its best order are filled next
+    stalls,        ///< all rounds within the rung are done; stalls are filled next, and moves improve the best order
 };
 
 /// What the search knows when it asks whether to continue.

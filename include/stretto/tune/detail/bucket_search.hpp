@@ -268,7 +268,7 @@ private:
     [[nodiscard]] bool goes_on(const trial_progress& now, bool within_limit) {
         const auto at = pace_.find({now.search, now.level, now.stage});
         if (!best_ || at == pace_.end()) return true;
-        // Returns whether t is slower than the reference by more than 1/share. Late in a search, less is decisive.
+        // Returns whether t is slower than the reference by more than 1/share.
         const auto loses = [&](nanoseconds t, nanoseconds reference, std::int64_t share) {
             if (t.count - reference.count <= reference.count / share) return false;
             reckoned_ = *best_ + (t - reference);
@@ -278,17 +278,15 @@ private:
         if (now.stage == search_stage::two_orders) return !loses(now.ignoring_memory, then.ignoring_memory, 64);
         if (now.stage == search_stage::begins) {
             if (loses(now.ignoring_memory, then.ignoring_memory, 256)) return false;
-            // Orders within memory are rarely faster than those that ignore it.
-            if (options_.under.none() && now.ignoring_memory >= *best_) {
+            // Orders within memory are rarely faster than those that ignore it by more than moves can gain.
+            if (options_.under.none() && now.ignoring_memory.count - now.ignoring_memory.count / 64 >= best_->count) {
                 reckoned_ = now.ignoring_memory;
                 return false;
             }
             return now.search == 0 || !within_limit || !loses(now.so_far, then.so_far, 512);
         }
-        const std::int64_t share = now.stage == search_stage::one_round ? 256
-                                   : now.stage == search_stage::stalls  ? 4096
-                                                                        : 512;
-        return !within_limit || !loses(now.so_far, then.so_far, share);
+        // What moves will gain after the rounds differs from trial to trial, so less is not decisive even then.
+        return !within_limit || !loses(now.so_far, then.so_far, 128);
     }
     [[nodiscard]] std::vector<collective_exposure> exposures_of(const task_graph& g,
                                                                 const std::vector<task_id>& order) const {

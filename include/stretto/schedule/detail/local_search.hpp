@@ -1,0 +1,261 @@
+// Local search improves an order by small moves. List passes decide what runs next and never take that back; a move
+// changes what they decided, and one that makes the step no slower is kept. Moves that change nothing are kept, too:
+// they lead to orders from which others help.
+//
+// Most moves aim at a stall, and the longer it is, the more of them. Where the lane waits for a collective, that may be
+// launched before other work, or other work may come before the wait. A node moves together with what it needs, or with
+// what needs it, so every move respects dependences. One move in eight is that of any node, which can make room in
+// memory.
+//
+// Simulated annealing, which also keeps moves that make the step slower, found nothing better in the same time.
+#ifndef STRETTO_SCHEDULE_DETAIL_LOCAL_SEARCH_HPP
+#define STRETTO_SCHEDULE_DETAIL_LOCAL_SEARCH_HPP
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "stretto/schedule/detail/compact_tasks.hpp"
+#include "stretto/schedule/detail/timed_order.hpp"
+#include "stretto/schedule/detail/workspace.hpp"
+
+namespace stretto::detail {
+
+/// A sequence of numbers that look random: the same in every run and on every machine.
+///
+/// Source: G. Marsaglia, Xorshift RNGs, Journal of Statistical Software 8, 2003.
+class number_sequence {
+public:
+    /// Returns the next number below `end`, which is positive. It is also below 2^48.
+    [[nodiscard]] std::int64_t below(std::int64_t end) {
+        state_ ^= state_ << 13;
+        state_ ^= state_ >> 7;
+        state_ ^= state_ << 17;
+        return static_cast<std::int64_t>((state_ >> 16) % static_cast<std::uint64_t>(end));
+    }
+    /// Returns a number from 1 to `most`, which is positive. All orders of magnitude are about equally frequent.
+    [[nodiscard]] std::uint32_t magnitude(std::uint32_t most) {
+        std::int64_t bits = 1;
+        while (most >> bits != 0) ++bits;
+        const std::uint32_t range = std::max(1u, most >> below(bits));
+        return static_cast<std::uint32_t>(1 + below(range));
+    }
+
+private:
+    std::uint64_t state_ = 0x9e3779b97f4a7c15;
+};
+
+/// Improves one order within a limit. No order that it makes is slower than the one before, or exceeds the limit.
+template <class = void>
+class local_search {
+public:
+    /// `order` contains every node once, respects dependences, and has a peak of at most `limit` bytes. Arrays are
+    /// taken from the open scope of the workspace. O(V + uses).
+    local_search(const compact_tasks& c, std::span<const std::uint32_t> order, std::int64_t limit, workspace& w)
+        : c_(c),
+          limit_(limit),
+          order_(c, order, w),
+          moves_(w.take(c.size(), 0u)),
+          window_(w.take<std::uint32_t>(most_moved)),
+          others_(w.take<std::uint32_t>(most_moved)) {}
+
+    [[nodiscard]] const std::vector<std::uint32_t>& nodes() const noexcept { return order_.nodes(); }
+    [[nodiscard]] std::int64_t makespan() const noexcept { return order_.makespan(); }
+
+    /// Tries moves, as many as `tries`, or until the order takes no longer than `enough`. A move takes O(starts and
+    /// waits) besides its window of constant size, and O(V) if it makes the step faster.
+    void run(std::int64_t enough, int tries) {
+        for (int k = 0; k < tries && makespan() > enough; ++k) {
+            const std::int64_t before = makespan();
+            if (k % relisted == 0) list_stalls();
+            if (stalls_.empty() || numbers_.below(8) == 0) move_any();
+            else shorten(stall_at(numbers_.below(stalls_.back().sum)));
+            if (makespan() < before) list_stalls();
+        }
+    }
+
+    /// Returns the waits that stall although other work is ready: the first kernel that does not depend on the wait
+    /// could run if memory had room for it. Each stall takes as long as a move.
+    [[nodiscard]] std::vector<std::uint32_t> starved() {
+        std::vector<std::uint32_t> waits;
+        for (std::uint32_t k = order_.event_from(0); k < order_.size(); k = order_.event_from(k + 1))
+            if (order_.stall(k) > 0 && memory_keeps_back(k)) waits.push_back(order_.node(k));
+        return waits;
+    }
+
+private:
+    using role = compact_tasks::role;
+
+    /// Windows have at most this many nodes. Larger ones gain a little more per move, but far less in the same time.
+    static constexpr std::uint32_t most_moved = 512, furthest = most_moved - 1;
+    /// Stalls are listed anew after this many moves, since those that keep the makespan may have moved stalls.
+    static constexpr int relisted = 256;
+    static constexpr std::int64_t any_work = INT64_MAX;
+
+    /// A wait that stalls the lane, or the last collective of the order if that ends after the lane.
+    struct stalled_wait {
+        std::uint32_t launch;
+        std::uint32_t wait;  // no_node for the last collective
+        std::int64_t time;   // how long
+        std::int64_t sum;    // of all times up to this one
+    };
+
+    [[nodiscard]] bool is_kernel(std::uint32_t n) const { return c_.kind[n] == role::compute; }
+    [[nodiscard]] std::int64_t work_of(std::uint32_t n) const { return is_kernel(n) ? c_.duration[n] : 0; }
+
+    void list_stalls() {
+        stalls_.clear();
+        std::int64_t sum = 0;
+        const auto add = [&](std::uint32_t launch, std::uint32_t wait, std::int64_t time) {
+            if (time > 0) stalls_.push_back({launch, wait, time, sum += time});
+        };
+        std::uint32_t last = no_node;
+        for (std::uint32_t k = order_.event_from(0); k < order_.size(); k = order_.event_from(k + 1)) {
+            const std::uint32_t n = order_.node(k);
+            if (c_.kind[n] == role::wait) add(c_.launch[n], n, order_.stall(k));
+            else if (order_.end(n) == makespan()) last = n;
+        }
+        if (last != no_node) add(last, no_node, makespan() - order_.lane(order_.size()));
+    }
+    /// Returns the stall at a time of all stalls one after the other.
+    [[nodiscard]] stalled_wait stall_at(std::int64_t time) const {
+        return *std::partition_point(stalls_.begin(), stalls_.end(),
+                                     [&](const stalled_wait& s) { return s.sum <= time; });
+    }
+
+    /// Tries to shorten a stall.
+    void shorten(const stalled_wait& s) {
+        // Other work may fill the rest of the stall.
+        const std::int64_t wanted = std::max<std::int64_t>(1, s.time >> numbers_.below(4));
+        const std::int64_t choice = numbers_.below(16);
+        if (choice < 6) move_up(order_.position(in_queue_before(s.launch)), 0, wanted);
+        else if (choice >= 14) move_up_any(order_.position(s.launch));
+        else if (s.wait == no_node) return;
+        else if (choice < 10) move_down(order_.position(s.wait), order_.size() - 1, wanted);
+        else fill(order_.position(s.wait));
+    }
+    /// Returns a launch, or one of those behind which it queues on its channel, the first of them as a rule.
+    [[nodiscard]] std::uint32_t in_queue_before(std::uint32_t launch) {
+        std::uint32_t k = order_.position(launch);
+        const std::uint32_t lowest = k - std::min(k, most_moved);
+        while (order_.queues(launch) && numbers_.below(8) != 0) {
+            do
+                if (k == lowest) return launch;
+            while (c_.kind[order_.node(--k)] != role::start || c_.machine[order_.node(k)] != c_.machine[launch]);
+            launch = order_.node(k);
+        }
+        return launch;
+    }
+    /// Moves a later kernel to before the wait at this position.
+    void fill(std::uint32_t wait) {
+        if (wait + 1 == order_.size()) return;
+        std::uint32_t k = wait + numbers_.magnitude(std::min(furthest, order_.size() - 1 - wait));
+        while (k < order_.size() && !is_kernel(order_.node(k))) ++k;
+        if (k < order_.size()) move_up(k, wait, any_work);
+    }
+    /// Moves the node at a position to somewhere before it.
+    void move_up_any(std::uint32_t at) {
+        if (at > 0) move_up(at, at - numbers_.magnitude(std::min(furthest, at)), any_work);
+    }
+    /// Moves some node up or down.
+    void move_any() {
+        if (order_.size() < 2) return;
+        const auto at = static_cast<std::uint32_t>(numbers_.below(order_.size()));
+        const std::uint32_t after = order_.size() - 1 - at;
+        if (numbers_.below(2) == 0) move_up_any(at);
+        else if (after > 0) move_down(at, at + numbers_.magnitude(std::min(furthest, after)), any_work);
+    }
+
+    /// Moves the node at a position, with what it needs, to before other work worth `wanted`, but no further up than
+    /// `first`.
+    void move_up(std::uint32_t at, std::uint32_t first, std::int64_t wanted) {
+        if (gather_up(at, first, wanted)) keep_if_no_slower(at + 1 - count_);
+    }
+    /// The same downwards: moves a node, with what needs it, to behind other work, but no further than `last`.
+    void move_down(std::uint32_t at, std::uint32_t last, std::int64_t wanted) {
+        ++stamp_;
+        moves_[order_.node(at)] = stamp_;
+        std::uint32_t moving = 0, staying = 0;
+        std::int64_t work = 0;
+        for (std::uint32_t k = at; k <= last && work < wanted; ++k) {
+            if (moving + staying == most_moved) return;
+            const std::uint32_t n = order_.node(k);
+            if (moves_[n] == stamp_) {
+                for (const std::uint32_t s : c_.successors[n]) moves_[s] = stamp_;
+                others_[moving++] = n;
+            } else {
+                work += work_of(n);
+                window_[staying++] = n;
+            }
+        }
+        if (staying == 0) return;
+        std::copy_n(others_.begin(), moving, window_.begin() + staying);
+        count_ = moving + staying;
+        keep_if_no_slower(at);
+    }
+    /// Arranges a window that ends at a position, so that the node there and what it needs come first. Returns false
+    /// if nothing would move, or too much.
+    [[nodiscard]] bool gather_up(std::uint32_t at, std::uint32_t first, std::int64_t wanted) {
+        ++stamp_;
+        moves_[order_.node(at)] = stamp_;
+        std::uint32_t moving = 0, staying = 0;
+        std::int64_t work = 0;
+        for (std::uint32_t k = at + 1; k > first && work < wanted; --k) {
+            if (moving + staying == most_moved) return false;
+            const std::uint32_t n = order_.node(k - 1);
+            if (moves_[n] == stamp_) {
+                for (const std::uint32_t p : c_.predecessors[n]) moves_[p] = stamp_;
+                window_[moving++] = n;
+            } else {
+                work += work_of(n);
+                others_[staying++] = n;
+            }
+        }
+        std::reverse(window_.begin(), window_.begin() + moving);
+        std::reverse_copy(others_.begin(), others_.begin() + staying, window_.begin() + moving);
+        count_ = moving + staying;
+        return staying > 0;
+    }
+    /// Keeps the arrangement of the window at `first` if it fits, and makes the step no slower. What only delays work
+    /// is useful now and then, because it frees memory.
+    void keep_if_no_slower(std::uint32_t first) {
+        const std::span<const std::uint32_t> arranged = window_.first(count_);
+        const bool patiently = numbers_.below(4) == 0;
+        if (order_.fits(first, arranged, limit_) && order_.makespan_with(first, arranged, patiently) <= makespan())
+            order_.arrange(first, arranged);
+    }
+
+    /// Returns whether memory has no room for the first kernel after a wait that could run instead.
+    [[nodiscard]] bool memory_keeps_back(std::uint32_t wait) {
+        const std::uint32_t end = wait + std::min(most_moved, order_.size() - wait);
+        ++stamp_;
+        const std::uint32_t behind = stamp_;
+        moves_[order_.node(wait)] = behind;
+        for (std::uint32_t k = wait; k < end; ++k) {
+            const std::uint32_t n = order_.node(k);
+            // What another wait precedes is not ready either.
+            const bool waits = moves_[n] == behind || c_.kind[n] == role::wait;
+            if (waits)
+                for (const std::uint32_t s : c_.successors[n]) moves_[s] = behind;
+            else if (is_kernel(n))
+                return gather_up(k, wait, any_work) && !order_.fits(wait, window_.first(count_), limit_);
+        }
+        return false;
+    }
+
+    const compact_tasks& c_;
+    const std::int64_t limit_;
+    timed_order<> order_;
+    number_sequence numbers_;
+    std::vector<stalled_wait> stalls_;          // in order
+    std::span<std::uint32_t> moves_;            // by node: the stamp of the last call in which it moves
+    std::span<std::uint32_t> window_, others_;  // the arrangement that is being made
+    std::uint32_t count_ = 0;                   // the nodes in it
+    std::uint32_t stamp_ = 0;
+};
+
+}  // namespace stretto::detail
+
+#endif

@@ -1,0 +1,110 @@
+// What follows the rounds of a search within a limit: stalls are filled, reductions that stall are moved, and local
+// search improves the best order.
+#ifndef STRETTO_SCHEDULE_DETAIL_RUNG_REFINEMENT_HPP
+#define STRETTO_SCHEDULE_DETAIL_RUNG_REFINEMENT_HPP
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "stretto/schedule/detail/baseline_witness.hpp"
+#include "stretto/schedule/detail/early_work.hpp"
+#include "stretto/schedule/detail/late_reductions.hpp"
+#include "stretto/schedule/detail/local_search.hpp"
+#include "stretto/schedule/detail/order_passes.hpp"
+#include "stretto/schedule/detail/stalled_kernels.hpp"
+#include "stretto/schedule/detail/workspace.hpp"
+
+namespace stretto::detail {
+
+/// Fills stalls of the best order within the limit with work that comes later, half as much as it stalls, because other
+/// work may fill them too. The order with that work is the witness of a round, so that nothing else takes its room, and
+/// the preference. If that helps, there may be more to fill; if not, another stall is tried. It makes two tries.
+template <class = void>
+inline void fill_stalls(order_passes<>& passes, std::int64_t within, std::int64_t enough) {
+    constexpr std::size_t most_places = 2;
+    constexpr int most_tries = 2;
+    const compact_tasks& c = passes.tasks();
+    workspace& w = passes.room();
+    node_order late;
+    std::vector<stalled_kernel> stalled;
+    std::size_t place = 0;
+    for (int tries = 0; tries < most_tries && passes.fastest_within(within) > enough; ++tries) {
+        const std::int64_t before = passes.fastest_within(within);
+        if (place == 0) {
+            const node_order best = passes.best_within(within);
+            late = passes.late_within(within, best, best);
+            stalled = stalled_kernels(c, best, late, w);
+        }
+        if (place == std::min(most_places, stalled.size()) || stalled[place].fillable < before / 512) return;
+        const stalled_kernel& at = stalled[place];
+        const node_order filled = with_early_work(c, late, at.kernel, within, at.stall / 2, w);
+        if (!filled.empty()) {
+            const workspace::scope scratch(w);
+            const node_order found = passes.pass_within(within, filled, passes.orders_of(filled));
+            passes.both_ways(within, found, found);
+        }
+        place = passes.fastest_within(within) < before ? 0 : place + 1;
+    }
+}
+
+/// Moves reductions that stall the best order within the limit to later places. The witness shows where they fit, and
+/// so does a pass from the end, because both keep little in memory. The order with these reductions there is the
+/// witness of a pass, and the preference; a round follows if that comes close to the best order. Returns whether the
+/// step has become faster.
+template <class = void>
+inline bool move_reductions(order_passes<>& passes, std::int64_t within, std::span<const std::uint32_t> witness) {
+    const compact_tasks& c = passes.tasks();
+    workspace& w = passes.room();
+    const node_order best = passes.best_within(within);
+    const std::vector<std::uint32_t> waits = reductions_to_move(c, best, w);
+    if (waits.empty()) return false;
+    const std::int64_t before = passes.fastest_within(within);
+    const node_order late = passes.late_within(within, best, best);
+    const std::span<const std::uint32_t> bases[] = {witness, late};
+    for (const std::span<const std::uint32_t> base : bases) {
+        const workspace::scope scratch(w);
+        const node_order moved = late_reductions(c, base, w).moved(waits, within);
+        if (moved.empty()) continue;
+        const node_order found = passes.pass_within(within, moved, passes.orders_of(moved));
+        const std::int64_t fastest = passes.fastest_within(within);
+        if (passes.last_makespan() <= fastest + fastest / 32) passes.both_ways(within, found, found);
+    }
+    return passes.fastest_within(within) < before;
+}
+
+/// Fills stalls and moves reductions, until an order takes no longer than `enough`. Rounds within larger limits do not
+/// begin with what this finds.
+template <class = void>
+inline void fill_and_move(order_passes<>& passes, std::int64_t within, std::int64_t enough,
+                          std::span<const std::uint32_t> witness) {
+    passes.belong_to(found_by::filling);
+    fill_stalls(passes, within, enough);
+    if (passes.fastest_within(within) > enough && move_reductions(passes, within, witness))
+        fill_stalls(passes, within, enough);
+    passes.belong_to(found_by::rounds);
+}
+
+/// Improves the best order within the limit by local search, however it was found, unless it takes no longer than
+/// `enough`. Its result becomes a candidate.
+template <class = void>
+inline void search_locally(order_passes<>& passes, std::int64_t within, std::int64_t enough, int tries) {
+    order_candidates<>& candidates = passes.candidates();
+    const pass_result& best = candidates.fastest(within, found_by::moves);
+    if (best.makespan <= enough) return;
+    const workspace::scope scratch(passes.room());
+    local_search search(passes.tasks(), best.nodes.empty() ? passes.given_order() : best.nodes, within, passes.room());
+    const std::int64_t before = search.makespan();
+    // A judge has another clock, by which the result may be better or worse.
+    search.run(candidates.has_judge() ? 0 : enough, tries);
+    if (search.makespan() == before) return;
+    pass_result found{search.nodes(), candidates.measured(search.nodes()), search.starved()};
+    const std::int64_t peak = peak_of(passes.tasks(), found.nodes, passes.room());
+    candidates.add(std::move(found), peak, found_by::moves);
+}
+
+}  // namespace stretto::detail
+
+#endif

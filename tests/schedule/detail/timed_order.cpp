@@ -1,0 +1,144 @@
+#include "support/schedule_oracles.hpp"
+// Above all headers of the library: it makes broken assertions throw.
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "stretto/schedule/detail/baseline_witness.hpp"
+#include "stretto/schedule/detail/held_launches.hpp"
+#include "stretto/schedule/detail/list_pass.hpp"
+#include "stretto/schedule/detail/timed_order.hpp"
+#include "support/arranged_windows.hpp"
+#include "support/node_orders.hpp"
+#include "support/prop.hpp"
+
+using namespace stretto;
+using detail::compact_tasks;
+using detail::timed_order;
+using detail::workspace;
+using support::arranged_window;
+using support::node_order;
+using support::toy_program;
+
+namespace {
+
+/// The live bytes while the nodes of a window run, by going through the whole order.
+std::int64_t most_in_window(const compact_tasks& c, const node_order& order, std::uint32_t first, std::size_t count) {
+    std::vector<std::uint32_t> left(c.storage_uses.begin(), c.storage_uses.end());
+    std::int64_t now = 0, most = 0;
+    for (std::size_t k = 0; k < order.size(); ++k) {
+        now += c.allocation[order[k]];
+        if (k >= first && k < first + count) most = std::max(most, now);
+        for (const std::uint32_t s : c.touched[order[k]])
+            if (--left[s] == 0) now -= c.storage_bytes[s];
+    }
+    return most;
+}
+
+/// Compares everything that is known of an order with what the plain clock says.
+void check_times(const compact_tasks& c, const timed_order<>& t, workspace& w) {
+    const workspace::scope scratch(w);
+    const detail::order_times exact = detail::times_of(c, t.nodes(), w);
+    RC_ASSERT(t.makespan() == exact.makespan);
+    std::vector<std::int64_t> free(c.machines, 0);
+    std::uint32_t next_event = t.size();
+    for (std::uint32_t k = t.size(); k-- > 0;) {
+        const bool is_event =
+            c.kind[t.node(k)] == compact_tasks::role::start || (c.kind[t.node(k)] == compact_tasks::role::wait);
+        if (is_event) next_event = k;
+        RC_ASSERT(t.event_from(k) == next_event);
+    }
+    for (std::uint32_t k = 0; k < t.size(); ++k) {
+        const std::uint32_t n = t.node(k);
+        RC_ASSERT(t.position(n) == k);
+        RC_ASSERT(t.lane(k) == exact.lane[k]);
+        const bool is_wait = c.kind[n] == compact_tasks::role::wait;
+        RC_ASSERT(t.stall(k) == (is_wait ? exact.lane[k + 1] - exact.lane[k] : 0));
+        if (c.kind[n] != compact_tasks::role::start) continue;
+        RC_ASSERT(t.end(n) == exact.begin[n] + c.duration[n]);
+        RC_ASSERT(t.queues(n) == (free[c.machine[n]] > exact.lane[k]));
+        free[c.machine[n]] = t.end(n);
+    }
+    RC_ASSERT(t.lane(t.size()) == exact.lane[t.size()]);
+    RC_ASSERT(t.event_from(t.size()) == t.size());
+}
+
+}  // namespace
+
+TEST_CASE("a collective behind a kernel that does not need it is hidden, and what follows is earlier") {
+    toy_program p;
+    p.ops.push_back({.kind = op_kind::start, .duration = {5}, .results = {{{8}, {}}}});
+    p.ops.push_back({.kind = op_kind::wait, .operands = {{0, 0}}, .results = {{{0}, {{0, 0}}}}});
+    p.ops.push_back({.duration = {3}, .results = {{{4}, {}}}});
+    p.ops.push_back({.duration = {2}, .operands = {{1, 0}, {2, 0}}, .results = {{{1}, {}}}});
+    workspace w;
+    const compact_tasks c = detail::make_compact_tasks(support::graph_of(p), w);
+    REQUIRE(c.size() == 4);
+    timed_order<> t(c, support::program_order(4), w);
+    CHECK(t.makespan() == 10);
+    CHECK(t.stall(1) == 5);
+    CHECK(t.end(0) == 5);
+
+    const node_order kernel_first{2, 1};
+    CHECK(t.fits(1, kernel_first, 12));
+    CHECK(!t.fits(1, kernel_first, 11));
+    CHECK(t.makespan_with(1, kernel_first, false) == 7);
+    CHECK(t.makespan() == 10);  // nothing has changed yet
+    t.arrange(1, kernel_first);
+    CHECK(t.nodes() == node_order{0, 2, 1, 3});
+    CHECK(t.makespan() == 7);
+    CHECK(t.stall(2) == 2);
+    CHECK(t.makespan_with(1, node_order{1, 2}, true) == INT64_MAX);  // longer
+    CHECK(t.makespan_with(1, node_order{2, 1}, false) == 7);
+}
+
+TEST_CASE("what a rearrangement would lead to, and what is known after it, is what the clock says") {
+    std::size_t windows = 0, faster = 0, same = 0, slower = 0, impatient = 0, too_large = 0;
+    stretto_check("windows", 20'000, [&](const std::vector<std::uint8_t>& numbers) {
+        const support::scheduling_case problem = *support::scheduling_cases(40);
+        workspace w;
+        const compact_tasks c = detail::make_compact_tasks(support::graph_of(problem.program()), w);
+        if (c.size() == 0) return;
+        std::size_t used = 0;
+        const auto pick = [&](std::size_t end) {
+            return numbers.empty() ? 0 : ((++used, numbers[used % numbers.size()] * std::size_t{7} + used)) % end;
+        };
+        timed_order<> t(c, support::program_order(c.size()), w);
+        check_times(c, t, w);
+        for (int round = 0; round < 6; ++round) {
+            const auto first = static_cast<std::uint32_t>(pick(c.size()));
+            const auto count = static_cast<std::uint32_t>(1 + pick(c.size() - first));
+            const arranged_window window = support::arrange(c, t.nodes(), first, count, pick);
+            const node_order whole = window.in(t.nodes());
+            RC_ASSERT(support::legal(c, whole));
+            ++windows;
+
+            const std::int64_t most = most_in_window(c, whole, first, window.nodes.size());
+            RC_ASSERT(t.fits(first, window.nodes, most));
+            RC_ASSERT(!t.fits(first, window.nodes, most - 1));
+            too_large += most > detail::peak_of(c, t.nodes(), w);
+
+            const std::int64_t now = t.makespan(), exact = detail::makespan_of(c, whole, w);
+            for (const bool patiently : {true, false}) {
+                const std::int64_t told = t.makespan_with(first, window.nodes, patiently);
+                if (exact < now || (patiently && exact == now)) RC_ASSERT(told == exact);
+                else RC_ASSERT((told == exact || told == INT64_MAX));
+                impatient += exact == now && told != exact;
+            }
+            RC_ASSERT(t.makespan() == now);
+            faster += exact < now;
+            same += exact == now;
+            slower += exact > now;
+            if (pick(4) == 0) continue;  // an arrangement that is not kept leaves no trace
+            t.arrange(first, window.nodes);
+            RC_ASSERT(t.nodes() == whole);
+            check_times(c, t, w);
+        }
+    });
+    MESSAGE(windows << " windows: " << faster << " faster, " << same << " same, " << slower << " slower, " << impatient
+                    << " only later, " << too_large << " need more memory");
+    if (support::runs_all_cases()) CHECK(std::min({faster, same, slower, impatient, too_large}) > windows / 50);
+}
