@@ -278,12 +278,13 @@ private:
         if (now.stage == search_stage::two_orders) return !loses(now.ignoring_memory, then.ignoring_memory, 64);
         if (now.stage == search_stage::begins) {
             if (loses(now.ignoring_memory, then.ignoring_memory, 256)) return false;
-            // Orders within memory are rarely faster than those that ignore it by more than moves can gain.
-            if (options_.under.none() && now.ignoring_memory.count - now.ignoring_memory.count / 64 >= best_->count) {
+            // Orders within memory are rarely faster than those that ignore it, unless moves gain that much. Then the
+            // best trial shows how much that is.
+            if (options_.under.none() && now.ignoring_memory >= std::max(*best_, then.ignoring_memory)) {
                 reckoned_ = now.ignoring_memory;
                 return false;
             }
-            return now.search == 0 || !within_limit || !loses(now.so_far, then.so_far, 512);
+            return now.search == 0 || !within_limit || !loses(now.so_far, then.so_far, 128);
         }
         // What moves will gain after the rounds differs from trial to trial, so less is not decisive even then.
         return !within_limit || !loses(now.so_far, then.so_far, 128);

@@ -3,6 +3,7 @@
 #ifndef STRETTO_TUNE_DETAIL_SEARCH_LIMITS_HPP
 #define STRETTO_TUNE_DETAIL_SEARCH_LIMITS_HPP
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -40,11 +41,13 @@ struct search_limits {
 };
 
 /// Returns whether a choice is unlikely to become faster than a form with the figures `other`. Orders within memory are
-/// rarely faster than those that ignore it by more than moves can gain (detail/local_search.hpp), and later rounds of a
-/// rung rarely gain more than a few hundredths. But if a choice is the faster one without regard to memory, it may be
-/// faster on a higher rung, and is kept.
+/// rarely faster than those that ignore it, unless moves gain that much (detail/local_search.hpp); then they are
+/// assumed to gain as much for both. Later rounds of a rung rarely gain more than a few hundredths. But if a choice is
+/// the faster one without regard to memory, it may be faster on a higher rung, and is kept.
 [[nodiscard]] constexpr bool loses_to(const limit_figures& other, const trial_progress& p) noexcept {
-    if (p.ignoring_memory.count - p.ignoring_memory.count / 64 >= other.makespan.count) return true;
+    const bool knows_both = other.ignoring_memory < nanoseconds{INT64_MAX};
+    if (p.ignoring_memory >= (knows_both ? std::max(other.makespan, other.ignoring_memory) : other.makespan))
+        return true;
     if (p.ignoring_memory < other.ignoring_memory || p.stage == search_stage::begins) return false;
     const std::int64_t hundredths = p.stage == search_stage::one_round ? 94 : 97;
     return p.so_far.count / 100 * hundredths >= other.makespan.count;
