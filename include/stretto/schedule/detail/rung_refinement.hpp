@@ -3,7 +3,6 @@
 #ifndef STRETTO_SCHEDULE_DETAIL_RUNG_REFINEMENT_HPP
 #define STRETTO_SCHEDULE_DETAIL_RUNG_REFINEMENT_HPP
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -24,7 +23,6 @@ namespace stretto::detail {
 /// the preference. If that helps, there may be more to fill; if not, another stall is tried. It makes two tries.
 template <class = void>
 inline void fill_stalls(order_passes<>& passes, std::int64_t within, std::int64_t enough) {
-    constexpr std::size_t most_places = 2;
     constexpr int most_tries = 2;
     const compact_tasks& c = passes.tasks();
     workspace& w = passes.room();
@@ -38,7 +36,7 @@ inline void fill_stalls(order_passes<>& passes, std::int64_t within, std::int64_
             late = passes.late_within(within, best, best);
             stalled = stalled_kernels(c, best, late, w);
         }
-        if (place == std::min(most_places, stalled.size()) || stalled[place].fillable < before / 512) return;
+        if (place == stalled.size() || stalled[place].fillable < before / 512) return;
         const stalled_kernel& at = stalled[place];
         const node_order filled = with_early_work(c, late, at.kernel, within, at.stall / 2, w);
         if (!filled.empty()) {
