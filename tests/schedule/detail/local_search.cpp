@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <set>
 #include <vector>
 
 #include "stretto/schedule/detail/baseline_witness.hpp"

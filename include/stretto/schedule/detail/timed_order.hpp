@@ -9,7 +9,6 @@
 #include <span>
 #include <vector>
 
-#include "stretto/core/config.hpp"
 #include "stretto/schedule/detail/compact_tasks.hpp"
 #include "stretto/schedule/detail/workspace.hpp"
 
