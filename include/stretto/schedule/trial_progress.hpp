@@ -10,13 +10,14 @@
 namespace stretto {
 
 /// A point of the search (schedule/list_schedule.hpp). First, orders are made without regard to memory. Then the lowest
-/// rung of memory limits is searched in four stages, and each of the others in two: `begins` and `stalls`.
+/// rung of memory limits is searched in five stages, and each of the others in three: `begins`, `stalls` and `moves`.
 enum class search_stage : std::uint8_t {
     two_orders,    ///< two orders have been made without regard to memory; up to three more may follow
     begins,        ///< nothing has been searched within this rung yet
     one_round,     ///< a first round has been made within the lowest rung, about a quarter of the work there
     three_rounds,  ///< about half of these rounds are done; those from program order and the best order remain
-    stalls,        ///< all rounds within the rung are done; stalls are filled next, and moves improve the best order
+    stalls,        ///< all rounds within the rung are done; stalls are filled next
+    moves,         ///< passes have done what they can; the best order is improved by moves next
 };
 
 /// What the search knows when it asks whether to continue.

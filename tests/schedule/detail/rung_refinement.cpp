@@ -44,12 +44,12 @@ TEST_CASE("what moves find counts for the result, but not for rounds and filling
     order_passes<> passes(c, given, peak, w, nullptr);
     REQUIRE(detail::peak_of(c, passes.given_order(), w) == peak);
 
-    detail::search_locally(passes, peak, 0, 4000);  // there is no room for a second gather
+    detail::search_locally(passes, peak, found_by::moves, 0, 4000);  // there is no room for a second gather
     CHECK(passes.candidates().fastest(peak, found_by::moves).makespan == given);
-    detail::search_locally(passes, peak + 20, given, 4000);  // the given order is good enough
+    detail::search_locally(passes, peak + 20, found_by::moves, given, 4000);  // the given order is good enough
     CHECK(passes.candidates().fastest(peak + 20, found_by::moves).makespan == given);
 
-    detail::search_locally(passes, peak + 20, 0, 4000);
+    detail::search_locally(passes, peak + 20, found_by::moves, 0, 4000);
     const auto& found = passes.candidates().fastest(peak + 20, found_by::moves);
     CHECK(found.makespan == best);
     CHECK(support::legal(c, found.nodes));

@@ -1,17 +1,20 @@
 // Local search improves an order by small moves. List passes decide what runs next and never take that back; a move
-// changes what they decided, and one that makes the step no slower is kept. Moves that change nothing are kept, too:
-// they lead to orders from which others help.
+// changes what they decided. A move that makes the step faster is kept, and so is one that makes it slower by no more
+// than a random amount, which becomes smaller from move to move: simulated annealing. Orders that are a little slower,
+// or no faster, lead to orders from which other moves help. The fastest order on the way is the result, and after each
+// quarter of the moves the search goes on from there.
 //
 // Most moves aim at a stall, and the longer it is, the more of them. Where the lane waits for a collective, that may be
 // launched before other work, or other work may come before the wait. A node moves together with what it needs, or with
 // what needs it, so every move respects dependences. One move in eight is that of any node, which can make room in
 // memory.
 //
-// Simulated annealing, which also keeps moves that make the step slower, found nothing better in the same time.
+// Source: S. Kirkpatrick, C. D. Gelatt and M. P. Vecchi, Optimization by simulated annealing, Science 220, 1983.
 #ifndef STRETTO_SCHEDULE_DETAIL_LOCAL_SEARCH_HPP
 #define STRETTO_SCHEDULE_DETAIL_LOCAL_SEARCH_HPP
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -35,6 +38,16 @@ public:
         state_ ^= state_ << 17;
         return static_cast<std::int64_t>((state_ >> 16) % static_cast<std::uint64_t>(end));
     }
+    /// Returns a number that is not negative. Such numbers are `mean` on average, and exponentially distributed, but
+    /// for the logarithm, which is linear between powers of two. Precondition: 0 <= mean < 2^42.
+    [[nodiscard]] std::int64_t exponential(std::int64_t mean) {
+        constexpr int range = 16;
+        const auto number = static_cast<std::uint32_t>(1 + below(1 << range));
+        const int power = static_cast<int>(std::bit_width(number)) - 1;
+        const std::uint32_t one = 1 << range, fraction = (number << (range - power)) - one;
+        const std::int64_t logarithm = std::int64_t{power - range} * one + fraction;  // to base 2, of number / one
+        return mean * -logarithm / 94'548;                                            // `one` times log2(e)
+    }
     /// Returns a number from 1 to `most`, which is positive. All orders of magnitude are about equally frequent.
     [[nodiscard]] std::uint32_t magnitude(std::uint32_t most) {
         std::int64_t bits = 1;
@@ -47,7 +60,7 @@ private:
     std::uint64_t state_ = 0x9e3779b97f4a7c15;
 };
 
-/// Improves one order within a limit. No order that it makes is slower than the one before, or exceeds the limit.
+/// Improves one order within a limit, which no order on the way exceeds.
 template <class = void>
 class local_search {
 public:
@@ -57,27 +70,48 @@ public:
         : c_(c),
           limit_(limit),
           order_(c, order, w),
+          fastest_(order.begin(), order.end()),
+          makespan_(order_.makespan()),
           moves_(w.take(c.size(), 0u)),
           window_(w.take<std::uint32_t>(most_moved)),
           others_(w.take<std::uint32_t>(most_moved)) {}
 
-    [[nodiscard]] const std::vector<std::uint32_t>& nodes() const noexcept { return order_.nodes(); }
-    [[nodiscard]] std::int64_t makespan() const noexcept { return order_.makespan(); }
+    /// Returns the fastest order so far, and its makespan.
+    [[nodiscard]] const std::vector<std::uint32_t>& nodes() const noexcept { return fastest_; }
+    [[nodiscard]] std::int64_t makespan() const noexcept { return makespan_; }
 
     /// Tries moves, as many as `tries`, or until the order takes no longer than `enough`. A move takes O(starts and
     /// waits) besides its window of constant size, and O(V) if it makes the step faster.
     void run(std::int64_t enough, int tries) {
-        for (int k = 0; k < tries && makespan() > enough; ++k) {
-            const std::int64_t before = makespan();
-            if (k % relisted == 0) list_stalls();
+        // At first, moves may make the step slower by the time of six nodes on average. If there are fewer than two
+        // tries per node, they do not suffice to make up for that. The bound avoids overflow.
+        constexpr std::int64_t most_per_node = std::int64_t{1} << 39;
+        const std::int64_t per_node = makespan_ / std::max(1u, c_.size());
+        const bool enough_tries = static_cast<std::uint32_t>(tries) / 2 >= c_.size();
+        const std::int64_t hottest = enough_tries ? 6 * std::min(per_node, most_per_node) : 0;
+        const int quarter = tries / 4 + 1;
+        for (int k = 0; k < tries && makespan_ > enough; ++k) {
+            const bool returns = k % quarter == 0 && order_.makespan() > makespan_;
+            if (returns) order_.assign(fastest_);
+            const std::int64_t before = order_.makespan();
+            if (returns || k % relisted == 0) list_stalls();
+            const int left = tries - k;
+            tolerated_ = numbers_.exponential(hottest * left / tries * left / tries);
             if (stalls_.empty() || numbers_.below(8) == 0) move_any();
             else shorten(stall_at(numbers_.below(stalls_.back().sum)));
-            if (makespan() < before) list_stalls();
+            if (order_.makespan() >= before) continue;
+            list_stalls();
+            if (order_.makespan() < makespan_) {
+                makespan_ = order_.makespan();
+                fastest_ = order_.nodes();
+            }
         }
+        if (order_.nodes() != fastest_) order_.assign(fastest_);
     }
 
     /// Returns the waits that stall although other work is ready: the first kernel that does not depend on the wait
-    /// could run if memory had room for it. Each stall takes as long as a move.
+    /// could run if memory had room for it. Each stall takes as long as a move. Precondition: nothing has run, or `run`
+    /// was the last call.
     [[nodiscard]] std::vector<std::uint32_t> starved() {
         std::vector<std::uint32_t> waits;
         for (std::uint32_t k = order_.event_from(0); k < order_.size(); k = order_.event_from(k + 1))
@@ -90,7 +124,8 @@ private:
 
     /// Windows have at most this many nodes. Larger ones gain a little more per move, but far less in the same time.
     static constexpr std::uint32_t most_moved = 512, furthest = most_moved - 1;
-    /// Stalls are listed anew after this many moves, since those that keep the makespan may have moved stalls.
+    /// Stalls are listed anew after this many moves, since those that do not shorten the makespan may have moved
+    /// stalls.
     static constexpr int relisted = 256;
     static constexpr std::int64_t any_work = INT64_MAX;
 
@@ -115,9 +150,9 @@ private:
         for (std::uint32_t k = order_.event_from(0); k < order_.size(); k = order_.event_from(k + 1)) {
             const std::uint32_t n = order_.node(k);
             if (c_.kind[n] == role::wait) add(c_.launch[n], n, order_.stall(k));
-            else if (order_.end(n) == makespan()) last = n;
+            else if (order_.end(n) == order_.makespan()) last = n;
         }
-        if (last != no_node) add(last, no_node, makespan() - order_.lane(order_.size()));
+        if (last != no_node) add(last, no_node, order_.makespan() - order_.lane(order_.size()));
     }
     /// Returns the stall at a time of all stalls one after the other.
     [[nodiscard]] stalled_wait stall_at(std::int64_t time) const {
@@ -171,7 +206,7 @@ private:
     /// Moves the node at a position, with what it needs, to before other work worth `wanted`, but no further up than
     /// `first`.
     void move_up(std::uint32_t at, std::uint32_t first, std::int64_t wanted) {
-        if (gather_up(at, first, wanted)) keep_if_no_slower(at + 1 - count_);
+        if (gather_up(at, first, wanted)) keep_if_tolerated(at + 1 - count_);
     }
     /// The same downwards: moves a node, with what needs it, to behind other work, but no further than `last`.
     void move_down(std::uint32_t at, std::uint32_t last, std::int64_t wanted) {
@@ -193,7 +228,7 @@ private:
         if (staying == 0) return;
         std::copy_n(others_.begin(), moving, window_.begin() + staying);
         count_ = moving + staying;
-        keep_if_no_slower(at);
+        keep_if_tolerated(at);
     }
     /// Arranges a window that ends at a position, so that the node there and what it needs come first. Returns false
     /// if nothing would move, or too much.
@@ -218,12 +253,11 @@ private:
         count_ = moving + staying;
         return staying > 0;
     }
-    /// Keeps the arrangement of the window at `first` if it fits, and makes the step no slower. What only delays work
-    /// is useful now and then, because it frees memory.
-    void keep_if_no_slower(std::uint32_t first) {
+    /// Keeps the arrangement of the window at `first` if it fits, and does not make the step slower than tolerated.
+    void keep_if_tolerated(std::uint32_t first) {
         const std::span<const std::uint32_t> arranged = window_.first(count_);
-        const bool patiently = numbers_.below(4) == 0;
-        if (order_.fits(first, arranged, limit_) && order_.makespan_with(first, arranged, patiently) <= makespan())
+        const std::int64_t at_most = order_.makespan() + tolerated_;
+        if (order_.fits(first, arranged, limit_) && order_.makespan_with(first, arranged, at_most) <= at_most)
             order_.arrange(first, arranged);
     }
 
@@ -248,6 +282,9 @@ private:
     const compact_tasks& c_;
     const std::int64_t limit_;
     timed_order<> order_;
+    std::vector<std::uint32_t> fastest_;  // the fastest order so far
+    std::int64_t makespan_;               // its makespan
+    std::int64_t tolerated_ = 0;          // by how much the next move may make the step slower
     number_sequence numbers_;
     std::vector<stalled_wait> stalls_;          // in order
     std::span<std::uint32_t> moves_;            // by node: the stamp of the last call in which it moves

@@ -92,9 +92,10 @@ public:
 
 private:
     /// Returns how many moves local search tries within a rung that has none below it, or on one whose best order may
-    /// have been improved within smaller limits. Twice as many gain a few hundredths of a percent on average.
+    /// have been improved within smaller limits. The more, the faster: there is no number beyond which nothing is
+    /// gained.
     [[nodiscard]] int tries_at_first() const {
-        return static_cast<int>(4 * std::min(1000u, c_.size()) * std::max(1u, std::min(effort_, most_tracks)));
+        return static_cast<int>(8 * std::min(1000u, c_.size()) * std::max(1u, std::min(effort_, most_tracks)));
     }
     [[nodiscard]] int tries_later() const { return tries_at_first() * 3 / 8; }
 
@@ -196,7 +197,8 @@ private:
         const bool is_good = lowest ? !search_lowest(within, good, tracks) : !search_higher(within, good, tracks);
         if (ended_ || !goes_on(within, search_stage::stalls)) return false;
         if (!is_good) fill_and_move(passes_, within, good, witness_);
-        search_locally(passes_, within, enough_, lowest ? tries_at_first() : tries_later());
+        if (!goes_on(within, search_stage::moves)) return false;
+        search_locally(passes_, within, found_by::moves, enough_, lowest ? tries_at_first() : tries_later());
         return !is_good && passes_.refused();  // if memory refused nothing, larger limits would change nothing
     }
     /// Searches a rung that is not the lowest one. Returns whether there may be more to find.
@@ -298,13 +300,17 @@ private:
         widest_ = std::max(widest_, found.peak);
         free_.push_back(std::move(found.nodes));
     }
-    /// Improves the fastest order of the free passes by moves, or a faster one within its peak. Its peak is like a
-    /// rung: what is found there counts for all larger limits.
+    /// Improves the fastest order of the free passes by moves, and the best one within its peak, if that is another one:
+    /// moves may already have made it faster, but within less memory. The peak is like a rung: what is found there
+    /// counts for all larger limits.
     void refine_freely(std::int64_t limit) {
         if (peak_of_fastest_ > limit || is_refined_freely_) return;
         is_refined_freely_ = true;
         tell_below(peak_of_fastest_);
-        search_locally(passes_, peak_of_fastest_, enough_, tries_at_first());
+        const auto fastest = [&](found_by by) { return candidates().fastest(peak_of_fastest_, by).makespan; };
+        const bool moved = fastest(found_by::moves) < fastest(found_by::filling);
+        search_locally(passes_, peak_of_fastest_, found_by::moves, enough_, tries_at_first());
+        if (moved) search_locally(passes_, peak_of_fastest_, found_by::filling, enough_, tries_at_first());
     }
 
     [[nodiscard]] order_candidates<>& candidates() noexcept { return passes_.candidates(); }

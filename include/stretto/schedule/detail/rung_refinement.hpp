@@ -85,12 +85,12 @@ inline void fill_and_move(order_passes<>& passes, std::int64_t within, std::int6
     passes.belong_to(found_by::rounds);
 }
 
-/// Improves the best order within the limit by local search, however it was found, unless it takes no longer than
-/// `enough`. Its result becomes a candidate.
+/// Improves an order by local search, unless it takes no longer than `enough`: the best one within the limit that was
+/// found `by` this way or a way before it. The result becomes a candidate.
 template <class = void>
-inline void search_locally(order_passes<>& passes, std::int64_t within, std::int64_t enough, int tries) {
+inline void search_locally(order_passes<>& passes, std::int64_t within, found_by by, std::int64_t enough, int tries) {
     order_candidates<>& candidates = passes.candidates();
-    const pass_result& best = candidates.fastest(within, found_by::moves);
+    const pass_result& best = candidates.fastest(within, by);
     if (best.makespan <= enough) return;
     const workspace::scope scratch(passes.room());
     local_search search(passes.tasks(), best.nodes.empty() ? passes.given_order() : best.nodes, within, passes.room());

@@ -23,7 +23,6 @@ public:
     /// workspace. O(V + uses).
     timed_order(const compact_tasks& c, std::span<const std::uint32_t> order, workspace& w)
         : c_(c),
-          node_(order.begin(), order.end()),
           position_(w.take<std::uint32_t>(c.size())),
           lane_(w.take<std::int64_t>(c.size() + std::size_t{1})),
           work_after_(w.take<std::int64_t>(c.size() + std::size_t{1})),
@@ -39,9 +38,14 @@ public:
           free_at_end_(c.machines, 0) {
         for (std::uint32_t n = 0; n < c.size(); ++n)
             if (c.launch[n] != no_node) ++waits_[c.launch[n]];
+        assign(order);
+    }
+    /// Replaces the order by another one of all nodes. O(V + uses).
+    void assign(std::span<const std::uint32_t> order) {
+        node_.assign(order.begin(), order.end());
         for (std::uint32_t k = 0; k < size(); ++k)
-            for (const std::uint32_t s : c.touched[node_[k]]) last_use_[s] = k;
-        lane_[size()] = live_before_[0] = work_after_[size()] = 0;
+            for (const std::uint32_t s : c_.touched[node_[k]]) last_use_[s] = k;
+        live_before_[0] = work_after_[size()] = 0;
         next_event_[size()] = size();
         place(0, size());
         compute_times();
@@ -83,14 +87,13 @@ public:
         return true;
     }
 
-    /// Returns the makespan with this arrangement of a window. If that is longer than it is now, it may return
-    /// INT64_MAX instead. Unless `patiently`, it may do so, too, if the makespan stays the same, and all times after
-    /// the window are no earlier, because that takes less time to find out. O(nodes in the window + starts and waits
-    /// after it); it ends where nothing differs any more.
+    /// Returns the makespan with this arrangement of a window. If that is longer than `at_most`, it may return
+    /// INT64_MAX instead, because that takes less time to find out. O(nodes in the window + starts and waits after it);
+    /// it ends where nothing differs any more.
     [[nodiscard]] std::int64_t makespan_with(std::uint32_t first, std::span<const std::uint32_t> arranged,
-                                             bool patiently) {
+                                             std::int64_t at_most) {
         enter(first, arranged.size());
-        return run<false>(first, arranged, patiently);
+        return run<false>(first, arranged, at_most);
     }
 
     /// Arranges a window. O(V) at most; if later times do not change, as makespan_with and fits.
@@ -103,7 +106,7 @@ public:
                 if (last_use_[s] < end) last_use_[s] = k;
         }
         place(first, end);
-        makespan_ = run<true>(first, arranged, true);
+        makespan_ = run<true>(first, arranged, INT64_MAX);
     }
 
 private:
@@ -119,20 +122,6 @@ private:
     [[nodiscard]] bool is_kernel(std::uint32_t n) const { return c_.kind[n] == role::compute; }
     [[nodiscard]] bool is_start(std::uint32_t n) const { return c_.kind[n] == role::start; }
     [[nodiscard]] bool is_wait(std::uint32_t n) const { return c_.kind[n] == role::wait; }
-
-    /// Counts the times that differ from those of the order as it is, and those of them that are earlier.
-    struct differences {
-        std::uint32_t all = 0, early = 0;
-
-        void add(std::int64_t now, std::int64_t was, std::uint32_t times = 1) {
-            if (now != was) all += times;
-            if (now < was) early += times;
-        }
-        void remove(std::int64_t now, std::int64_t was) {
-            all -= now != was;
-            early -= now < was;
-        }
-    };
 
     /// Fills in what depends on positions only, for the nodes at [first, end). Their last uses are known.
     void place(std::uint32_t first, std::uint32_t end) {
@@ -156,6 +145,7 @@ private:
 
     void compute_times() {
         std::int64_t lane = 0;
+        std::fill(free_at_end_.begin(), free_at_end_.end(), 0);
         for (std::uint32_t k = 0; k < size(); ++k) {
             const std::uint32_t n = node_[k];
             lane_[k] = lane;
@@ -194,22 +184,22 @@ private:
     /// are kept.
     ///
     /// After the window, three kinds of times decide all later ones: those of the lane, of the channels, and of the
-    /// ends of collectives whose waits are still to come. If none of them differs, it ends. Unless it keeps the times,
-    /// it also ends where the lane can no longer end in time, and, unless `patient`, if none of them is earlier.
+    /// ends of collectives whose waits are still to come. If none of them differs, it ends. It also ends where the lane
+    /// can no longer end by `at_most`.
     template <bool keeps>
-    [[nodiscard]] std::int64_t run(std::uint32_t first, std::span<const std::uint32_t> arranged, bool patient) {
+    [[nodiscard]] std::int64_t run(std::uint32_t first, std::span<const std::uint32_t> arranged, std::int64_t at_most) {
         std::int64_t lane = lane_[first];
-        differences differing;
+        std::uint32_t differing = 0;  // how many of the times of channels and of such ends
         const auto run_start = [&](std::uint32_t n, channel& on) {
             if constexpr (keeps) free_before_[n] = on.free;
             new_end_[n] = on.free = std::max(lane, on.free) + c_.duration[n];
-            differing.add(new_end_[n], end_[n], waits_[n]);
+            if (new_end_[n] != end_[n]) differing += waits_[n];
         };
         const auto run_wait = [&](std::uint32_t n) {
             const std::uint32_t launch = c_.launch[n];
             const std::int64_t end = position_[launch] >= first ? new_end_[launch] : end_[launch];
             lane = std::max(lane, end);
-            differing.remove(end, end_[launch]);
+            differing -= end != end_[launch];
         };
         std::uint32_t k = first;
         for (const std::uint32_t n : arranged) {
@@ -219,10 +209,9 @@ private:
             else if (is_start(n)) run_start(n, channels_[c_.machine[n]]);
             else if (is_wait(n)) run_wait(n);
         }
-        for (const std::uint32_t m : met_) differing.add(channels_[m].free, channels_[m].was_free);
-        while (lane != lane_[k] || differing.all != 0) {
-            const bool none_is_early = differing.early == 0 && lane >= lane_[k];
-            if (!keeps && ((none_is_early && !patient) || lane + work_after_[k] > makespan_)) return INT64_MAX;
+        for (const std::uint32_t m : met_) differing += channels_[m].free != channels_[m].was_free;
+        while (lane != lane_[k] || differing != 0) {
+            if (!keeps && lane + work_after_[k] > at_most) return INT64_MAX;
             const std::uint32_t event = next_event_[k];
             const std::int64_t later = lane - lane_[k];
             if constexpr (keeps)
@@ -232,10 +221,10 @@ private:
             const std::uint32_t n = node_[event];
             if (is_start(n)) {
                 channel& on = channel_of(n);
-                differing.remove(on.free, on.was_free);
+                differing -= on.free != on.was_free;
                 run_start(n, on);
                 on.was_free = end_[n];
-                differing.add(on.free, on.was_free);
+                differing += on.free != on.was_free;
             } else {
                 run_wait(n);
             }

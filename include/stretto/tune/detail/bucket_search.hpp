@@ -286,7 +286,9 @@ private:
             }
             return now.search == 0 || !within_limit || !loses(now.so_far, then.so_far, 128);
         }
-        // What moves will gain after the rounds differs from trial to trial, so less is not decisive even then.
+        // Moves gain similar shares of similar schedules, and take more time than anything before them.
+        if (now.stage == search_stage::moves) return !loses(now.so_far, then.so_far, within_limit ? 512 : 64);
+        // What filling will gain after the rounds differs from trial to trial, so less is not decisive even then.
         return !within_limit || !loses(now.so_far, then.so_far, 128);
     }
     [[nodiscard]] std::vector<collective_exposure> exposures_of(const task_graph& g,

@@ -237,7 +237,7 @@ private:
             const auto found = [&]() -> trial_order& { return built ? *built : built.emplace(order()); };
             if (k < at_.size() && *takes < at_[k].takes.makespan) {
                 held = true;
-                at_[k].takes = {*takes, std::min(ignoring_memory, *takes)};
+                at_[k].takes = {*takes, ignoring_memory};
                 at_[k].chunks = c;
                 if (k >= level_) note_exposure(at_[k], made, found().tasks);
             }
