@@ -46,7 +46,7 @@ struct limit_too_low {
 /// order, if the limit admits that order. A larger limit never gives a longer makespan among the limits below the peak
 /// of the original step (memory_budget::of_variant; this step if it is no variant), nor among those from that peak on.
 /// O((V + E) log V + groups + passes * (memory range operations + V * channels in use)) time, in addition a few minimum
-/// cuts (detail/early_work.hpp) and up to 8,000 small moves (detail/local_search.hpp) for each rung of the ladder, and
+/// cuts (detail/early_work.hpp) and up to 64,000 small moves (detail/local_search.hpp) for each rung of the ladder, and
 /// about 500 bytes per task.
 /// Preconditions: those of the options. The error is that no order was found within the limit.
 template <class = void>

@@ -61,6 +61,20 @@ TEST_CASE("what moves find counts for the result, but not for rounds and filling
     CHECK(passes.best_within(peak + 20) == passes.given_order());
 }
 
+TEST_CASE("moves go on in rounds for as long as they gain") {
+    workspace w;
+    const compact_tasks c = detail::make_compact_tasks(support::graph_of(gathered_layers(12)), w);
+    constexpr std::int64_t given = 12 * 18, peak = 28, best = 8 + 12 * 10;
+    constexpr int tries = 100;
+    order_passes<> passes(c, given, peak, w, nullptr);
+    detail::local_search one_round(c, passes.given_order(), peak + 20, w);
+    one_round.run(0, tries);
+    REQUIRE(one_round.makespan() < given);
+    REQUIRE(one_round.makespan() > best);
+    detail::search_locally(passes, peak + 20, found_by::moves, 0, tries);
+    CHECK(passes.candidates().fastest(peak + 20, found_by::moves).makespan < one_round.makespan());
+}
+
 TEST_CASE("filling counts for filling and moves, and leaves rounds as they are") {
     toy_program p;  // a collective stalls the lane, although kernels that come later could run meanwhile
     p.ops.push_back({.duration = {10}, .results = {{{4}, {}}}});

@@ -91,11 +91,12 @@ public:
     }
 
 private:
-    /// Returns how many moves local search tries within a rung that has none below it, or on one whose best order may
-    /// have been improved within smaller limits. The more, the faster: there is no number beyond which nothing is
-    /// gained.
+    /// Returns how many moves a round of local search tries within a rung that has none below it, or on one whose best
+    /// order may have been improved within smaller limits. Where moves may make the step slower at first, there are
+    /// twice as many, to make up for that.
     [[nodiscard]] int tries_at_first() const {
-        return static_cast<int>(8 * std::min(1000u, c_.size()) * std::max(1u, std::min(effort_, most_tracks)));
+        const std::uint32_t tries = 4 * std::min(1000u, c_.size()) * std::max(1u, std::min(effort_, most_tracks));
+        return static_cast<int>(c_.size() <= tries ? 2 * tries : tries);
     }
     [[nodiscard]] int tries_later() const { return tries_at_first() * 3 / 8; }
 
@@ -300,8 +301,8 @@ private:
         widest_ = std::max(widest_, found.peak);
         free_.push_back(std::move(found.nodes));
     }
-    /// Improves the fastest order of the free passes by moves, and the best one within its peak, if that is another one:
-    /// moves may already have made it faster, but within less memory. The peak is like a rung: what is found there
+    /// Improves the fastest order of the free passes by moves, and the best one within its peak, if that is another
+    /// one: moves may already have made it faster, but within less memory. The peak is like a rung: what is found there
     /// counts for all larger limits.
     void refine_freely(std::int64_t limit) {
         if (peak_of_fastest_ > limit || is_refined_freely_) return;

@@ -86,7 +86,9 @@ inline void fill_and_move(order_passes<>& passes, std::int64_t within, std::int6
 }
 
 /// Improves an order by local search, unless it takes no longer than `enough`: the best one within the limit that was
-/// found `by` this way or a way before it. The result becomes a candidate.
+/// found `by` this way or a way before it. It tries `tries` moves, and as many again if they have gained more than a
+/// 2048th, up to seven times: steps differ in how much moves gain, and one that has gained little will gain little
+/// more. The result becomes a candidate.
 template <class = void>
 inline void search_locally(order_passes<>& passes, std::int64_t within, found_by by, std::int64_t enough, int tries) {
     order_candidates<>& candidates = passes.candidates();
@@ -95,8 +97,13 @@ inline void search_locally(order_passes<>& passes, std::int64_t within, found_by
     const workspace::scope scratch(passes.room());
     local_search search(passes.tasks(), best.nodes.empty() ? passes.given_order() : best.nodes, within, passes.room());
     const std::int64_t before = search.makespan();
-    // A judge has another clock, by which the result may be better or worse.
-    search.run(candidates.has_judge() ? 0 : enough, tries);
+    constexpr int most_rounds = 8;
+    for (int k = 0; k < most_rounds; ++k) {
+        const std::int64_t was = search.makespan();
+        // A judge has another clock, by which the result may be better or worse.
+        search.run(candidates.has_judge() ? 0 : enough, tries);
+        if (was - search.makespan() <= was / 2048) break;
+    }
     if (search.makespan() == before) return;
     pass_result found{search.nodes(), candidates.measured(search.nodes()), search.starved()};
     const std::int64_t peak = peak_of(passes.tasks(), found.nodes, passes.room());
