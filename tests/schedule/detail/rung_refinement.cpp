@@ -63,9 +63,9 @@ TEST_CASE("what moves find counts for the result, but not for rounds and filling
 
 TEST_CASE("moves go on in rounds for as long as they gain") {
     workspace w;
-    const compact_tasks c = detail::make_compact_tasks(support::graph_of(gathered_layers(12)), w);
-    constexpr std::int64_t given = 12 * 18, peak = 28, best = 8 + 12 * 10;
-    constexpr int tries = 100;
+    const compact_tasks c = detail::make_compact_tasks(support::graph_of(gathered_layers(40)), w);
+    constexpr std::int64_t given = 40 * 18, peak = 28, best = 8 + 40 * 10;
+    constexpr int tries = 20;
     order_passes<> passes(c, given, peak, w, nullptr);
     detail::local_search one_round(c, passes.given_order(), peak + 20, w);
     one_round.run(0, tries);
