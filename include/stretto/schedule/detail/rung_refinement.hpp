@@ -88,7 +88,7 @@ inline void fill_and_move(order_passes<>& passes, std::int64_t within, std::int6
 /// Improves an order by local search, unless it takes no longer than `enough`: the best one within the limit that was
 /// found `by` this way or a way before it. It tries `tries` moves, and as many again if they have gained more than a
 /// 2048th, up to seven times: steps differ in how much moves gain, and one that has gained little will gain little
-/// more. The result becomes a candidate.
+/// more. In large steps moves take longer, so there it must be a 1024th. The result becomes a candidate.
 template <class = void>
 inline void search_locally(order_passes<>& passes, std::int64_t within, found_by by, std::int64_t enough, int tries) {
     order_candidates<>& candidates = passes.candidates();
@@ -98,11 +98,12 @@ inline void search_locally(order_passes<>& passes, std::int64_t within, found_by
     local_search search(passes.tasks(), best.nodes.empty() ? passes.given_order() : best.nodes, within, passes.room());
     const std::int64_t before = search.makespan();
     constexpr int most_rounds = 8;
+    const std::int64_t enough_gain = before / (passes.tasks().size() <= 4000 ? 2048 : 1024);
     for (int k = 0; k < most_rounds; ++k) {
         const std::int64_t was = search.makespan();
         // A judge has another clock, by which the result may be better or worse.
         search.run(candidates.has_judge() ? 0 : enough, tries);
-        if (was - search.makespan() <= was / 2048) break;
+        if (was - search.makespan() <= enough_gain) break;
     }
     if (search.makespan() == before) return;
     pass_result found{search.nodes(), candidates.measured(search.nodes()), search.starved()};
