@@ -81,7 +81,7 @@ public:
     [[nodiscard]] std::int64_t makespan() const noexcept { return makespan_; }
 
     /// Tries moves, as many as `tries`, or until the order takes no longer than `enough`. A move takes O(starts and
-    /// waits) besides its window of constant size, and O(V) if it makes the step faster.
+    /// waits) besides its window of constant size, and O(V) at most if it is kept.
     void run(std::int64_t enough, int tries) {
         // At first, moves may make the step slower by the time of six nodes on average. If there are fewer than two
         // tries per node, they do not suffice to make up for that. The bound avoids overflow.
