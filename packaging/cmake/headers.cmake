@@ -199,6 +199,7 @@ set(STRETTO_HEADERS
     include/stretto/schedule/detail/finish_task_graph.hpp
     include/stretto/schedule/detail/found_front.hpp
     include/stretto/schedule/detail/held_launches.hpp
+    include/stretto/schedule/detail/lane_clock.hpp
     include/stretto/schedule/detail/late_pass.hpp
     include/stretto/schedule/detail/late_reductions.hpp
     include/stretto/schedule/detail/launch_machine.hpp
@@ -211,6 +212,7 @@ set(STRETTO_HEADERS
     include/stretto/schedule/detail/memory_flow.hpp
     include/stretto/schedule/detail/memory_jobs.hpp
     include/stretto/schedule/detail/memory_precedences.hpp
+    include/stretto/schedule/detail/number_sequence.hpp
     include/stretto/schedule/detail/order_candidates.hpp
     include/stretto/schedule/detail/order_passes.hpp
     include/stretto/schedule/detail/order_search.hpp

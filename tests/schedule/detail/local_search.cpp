@@ -4,19 +4,24 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <vector>
 
+#include "stretto/schedule/contention.hpp"
 #include "stretto/schedule/detail/baseline_witness.hpp"
+#include "stretto/schedule/detail/contended_order.hpp"
+#include "stretto/schedule/detail/lane_clock.hpp"
 #include "stretto/schedule/detail/list_pass.hpp"
 #include "stretto/schedule/detail/local_search.hpp"
+#include "stretto/schedule/detail/timed_order.hpp"
 #include "support/node_orders.hpp"
 #include "support/prop.hpp"
 
 using namespace stretto;
 using detail::compact_tasks;
+using detail::contended_clock;
 using detail::local_search;
+using detail::plain_clock;
 using detail::workspace;
 using support::node_order;
 using support::toy_program;
@@ -53,12 +58,17 @@ struct improved {
     std::int64_t makespan;
     node_order nodes, starved;
 };
-improved improve(const compact_tasks& c, const node_order& order, std::int64_t limit, std::int64_t enough, int tries,
-                 workspace& w) {
+template <class Clock>
+improved improve_by(const Clock& clock, const compact_tasks& c, const node_order& order, std::int64_t limit,
+                    std::int64_t enough, int tries, workspace& w) {
     const workspace::scope scratch(w);
-    local_search search(c, order, limit, w);
+    local_search search(c, clock, order, limit, w);
     search.run(enough, tries);
     return {search.makespan(), search.nodes(), search.starved()};
+}
+improved improve(const compact_tasks& c, const node_order& order, std::int64_t limit, std::int64_t enough, int tries,
+                 workspace& w) {
+    return improve_by(plain_clock(c), c, order, limit, enough, tries, w);
 }
 
 }  // namespace
@@ -137,33 +147,56 @@ TEST_CASE("whatever the step: legal, within the limit, never slower, and the sam
     if (support::runs_all_cases()) CHECK(better > steps / 10);
 }
 
-TEST_CASE("numbers are spread over the range, and magnitudes over all orders") {
-    detail::number_sequence numbers;
-    std::array<int, 10> seen{};
-    for (int k = 0; k < 10'000; ++k) ++seen[static_cast<std::size_t>(numbers.below(10))];
-    for (const int times : seen) CHECK(std::abs(times - 1000) < 150);
-    std::array<int, 3> digits{};
-    for (int k = 0; k < 10'000; ++k) {
-        const std::uint32_t m = numbers.magnitude(999);
-        REQUIRE(m >= 1);
-        REQUIRE(m <= 999);
-        ++digits[m < 10 ? 0 : m < 100 ? 1 : 2];
-    }
-    for (const int times : digits) CHECK(times > 1500);
-    std::int64_t sum = 0;
-    std::array<int, 3> above{};  // one, two and three times the mean
-    for (int k = 0; k < 10'000; ++k) {
-        const std::int64_t x = numbers.exponential(1000);
-        REQUIRE(x >= 0);
-        sum += x;
-        for (int times = 1; times <= 3; ++times) above[static_cast<std::size_t>(times - 1)] += x > 1000 * times;
-    }
-    CHECK(std::abs(sum / 10'000 - 1000) < 100);
-    CHECK(std::abs(above[0] - 3679) < 300);
-    CHECK(std::abs(above[1] - 1353) < 200);
-    CHECK(std::abs(above[2] - 498) < 100);
-    CHECK(numbers.exponential(0) == 0);
-    CHECK(numbers.magnitude(1) == 1);
-    CHECK(numbers.below(1) == 0);
-    CHECK(detail::number_sequence().below(1 << 20) == detail::number_sequence().below(1 << 20));
+TEST_CASE("under contention, transfers move beside each other") {
+    // Two collectives on two channels, each beside kernels that it slows down, and nothing waits before the end.
+    toy_program p;
+    p.groups = 2;
+    const auto launch = [&](std::uint32_t group) {
+        p.ops.push_back({.kind = op_kind::start, .group = group, .duration = {40}, .results = {{{8}, {}}}});
+        return toy_value{static_cast<std::uint32_t>(p.ops.size() - 1), 0};
+    };
+    const auto work = [&] {
+        for (int k = 0; k < 8; ++k) p.ops.push_back({.duration = {10}, .results = {{{1}, {}}}});
+    };
+    const toy_value first = launch(0);
+    work();
+    const toy_value second = launch(1);
+    work();
+    for (const toy_value& started : {first, second})
+        p.ops.push_back({.kind = op_kind::wait, .operands = {started}, .results = {{{0}, {started}}}});
+    workspace w;
+    const compact_tasks c = detail::make_compact_tasks(support::graph_of(p), w);
+    const node_order given = support::program_order(c.size());
+    const detail::order_judge judge{c.duration, {2, 1}};
+    REQUIRE(detail::makespan_of(c, given, judge, w) == 160 + 20 + 20);
+    const contended_clock clock(judge.duration, judge.under);
+    const improved found = improve_by(clock, c, given, 1000, 0, 1000, w);
+    CHECK(found.makespan == 160 + 20);
+    CHECK(detail::makespan_of(c, found.nodes, judge, w) == 160 + 20);
+    // By the plain clock there is nothing to gain.
+    CHECK(improve(c, given, 1000, 0, 1000, w).nodes == given);
+}
+
+TEST_CASE("whatever the step and the contention: legal, within the limit, never slower, and the same each time") {
+    std::size_t steps = 0, better = 0;
+    stretto_check("random steps under contention", 10'000, [&](std::uint8_t more, std::uint16_t tries) {
+        const support::scheduling_case problem = *support::scheduling_cases(40);
+        const contention under{*rc::gen::inRange<std::int64_t>(4, 12), 4};
+        workspace w;
+        const compact_tasks c = detail::make_compact_tasks(support::graph_of(problem.program()), w);
+        const contended_clock clock(c.duration, under);
+        const node_order given = support::program_order(c.size());
+        const std::int64_t before = detail::timed_order(c, clock, given, w).makespan();
+        const std::int64_t peak = detail::peak_of(c, given, w), limit = peak + peak * more / 256;
+        const improved found = improve_by(clock, c, given, limit, 0, tries % 512, w);
+        RC_ASSERT(support::legal(c, found.nodes));
+        RC_ASSERT(detail::peak_of(c, found.nodes, w) <= limit);
+        RC_ASSERT(detail::timed_order(c, clock, found.nodes, w).makespan() == found.makespan);
+        RC_ASSERT(found.makespan <= before);
+        RC_ASSERT(improve_by(clock, c, given, limit, 0, tries % 512, w).nodes == found.nodes);
+        ++steps;
+        better += found.makespan < before;
+    });
+    MESSAGE(better << " of " << steps << " steps are faster");
+    if (support::runs_all_cases()) CHECK(better > steps / 10);
 }

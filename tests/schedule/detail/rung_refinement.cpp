@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "stretto/schedule/detail/lane_clock.hpp"
 #include "stretto/schedule/detail/rung_refinement.hpp"
 #include "support/node_orders.hpp"
 
@@ -67,7 +68,7 @@ TEST_CASE("moves go on in rounds for as long as they gain") {
     constexpr std::int64_t given = 40 * 18, peak = 28, best = 8 + 40 * 10;
     constexpr int tries = 20;
     order_passes<> passes(c, given, peak, w, nullptr);
-    detail::local_search one_round(c, passes.given_order(), peak + 20, w);
+    detail::local_search one_round(c, detail::plain_clock(c), passes.given_order(), peak + 20, w);
     one_round.run(0, tries);
     REQUIRE(one_round.makespan() < given);
     REQUIRE(one_round.makespan() > best);

@@ -5,10 +5,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <vector>
 
+#include "stretto/schedule/contention.hpp"
 #include "stretto/schedule/detail/baseline_witness.hpp"
+#include "stretto/schedule/detail/contended_order.hpp"
 #include "stretto/schedule/detail/held_launches.hpp"
+#include "stretto/schedule/detail/lane_clock.hpp"
 #include "stretto/schedule/detail/list_pass.hpp"
 #include "stretto/schedule/detail/timed_order.hpp"
 #include "support/arranged_windows.hpp"
@@ -17,6 +21,8 @@
 
 using namespace stretto;
 using detail::compact_tasks;
+using detail::contended_clock;
+using detail::plain_clock;
 using detail::timed_order;
 using detail::workspace;
 using support::arranged_window;
@@ -39,7 +45,7 @@ std::int64_t most_in_window(const compact_tasks& c, const node_order& order, std
 }
 
 /// Compares everything that is known of an order with what the plain clock says.
-void check_times(const compact_tasks& c, const timed_order<>& t, workspace& w) {
+void check_times(const compact_tasks& c, const timed_order<plain_clock>& t, workspace& w) {
     const workspace::scope scratch(w);
     const detail::order_times exact = detail::times_of(c, t.nodes(), w);
     RC_ASSERT(t.makespan() == exact.makespan);
@@ -66,6 +72,27 @@ void check_times(const compact_tasks& c, const timed_order<>& t, workspace& w) {
     RC_ASSERT(t.event_from(t.size()) == t.size());
 }
 
+/// Compares what is known of an order under contention with what a new object knows of it, and the makespan with that
+/// of the exact clock.
+void check_times_under(const detail::order_judge& judge, const compact_tasks& c, const timed_order<contended_clock>& t,
+                       workspace& w) {
+    const workspace::scope scratch(w);
+    const timed_order<contended_clock> fresh(c, contended_clock(judge.duration, judge.under), t.nodes(), w);
+    RC_ASSERT(t.makespan() == fresh.makespan());
+    for (std::uint32_t k = 0; k < t.size(); ++k) {
+        const std::uint32_t n = t.node(k);
+        RC_ASSERT(t.position(n) == k);
+        RC_ASSERT(t.lane(k) == fresh.lane(k));
+        RC_ASSERT(t.stall(k) == fresh.stall(k));
+        RC_ASSERT(t.event_from(k) == fresh.event_from(k));
+        if (c.kind[n] != compact_tasks::role::start) continue;
+        RC_ASSERT(t.end(n) == fresh.end(n));
+        RC_ASSERT(t.queues(n) == fresh.queues(n));
+    }
+    RC_ASSERT(t.lane(t.size()) == fresh.lane(t.size()));
+    RC_ASSERT(std::abs(t.makespan() - detail::makespan_of(c, t.nodes(), judge, w)) <= 12 * std::int64_t{t.size()});
+}
+
 }  // namespace
 
 TEST_CASE("a collective behind a kernel that does not need it is hidden, and what follows is earlier") {
@@ -77,7 +104,7 @@ TEST_CASE("a collective behind a kernel that does not need it is hidden, and wha
     workspace w;
     const compact_tasks c = detail::make_compact_tasks(support::graph_of(p), w);
     REQUIRE(c.size() == 4);
-    timed_order<> t(c, support::program_order(4), w);
+    timed_order<plain_clock> t(c, plain_clock(c), support::program_order(4), w);
     CHECK(t.makespan() == 10);
     CHECK(t.stall(1) == 5);
     CHECK(t.end(0) == 5);
@@ -112,7 +139,7 @@ TEST_CASE("what a rearrangement would lead to, and what is known after it, is wh
         const auto pick = [&](std::size_t end) {
             return numbers.empty() ? 0 : ((++used, numbers[used % numbers.size()] * std::size_t{7} + used)) % end;
         };
-        timed_order<> t(c, support::program_order(c.size()), w);
+        timed_order<plain_clock> t(c, plain_clock(c), support::program_order(c.size()), w);
         check_times(c, t, w);
         for (int round = 0; round < 6; ++round) {
             const auto first = static_cast<std::uint32_t>(pick(c.size()));
@@ -149,4 +176,45 @@ TEST_CASE("what a rearrangement would lead to, and what is known after it, is wh
     MESSAGE(windows << " windows: " << faster << " faster, " << same << " same, " << slower << " slower, " << too_slow
                     << " times not looked at to the end, " << too_large << " need more memory");
     if (support::runs_all_cases()) CHECK(std::min({faster, same, slower, too_slow, too_large}) > windows / 50);
+}
+
+TEST_CASE("under contention, a rearrangement leads to what a new object says about the new order") {
+    std::size_t windows = 0, faster = 0, slower = 0, too_slow = 0;
+    stretto_check("windows under contention", 10'000, [&](const std::vector<std::uint8_t>& numbers) {
+        const support::scheduling_case problem = *support::scheduling_cases(40);
+        const contention under{*rc::gen::inRange<std::int64_t>(4, 12), 4};
+        workspace w;
+        const compact_tasks c = detail::make_compact_tasks(support::graph_of(problem.program()), w);
+        if (c.size() == 0) return;
+        std::size_t used = 0;
+        const auto pick = [&](std::size_t end) {
+            return numbers.empty() ? 0 : ((++used, numbers[used % numbers.size()] * std::size_t{7} + used)) % end;
+        };
+        const detail::order_judge judge{c.duration, under};
+        const contended_clock clock(judge.duration, judge.under);
+        timed_order<contended_clock> t(c, clock, support::program_order(c.size()), w);
+        for (int round = 0; round < 6; ++round) {
+            const auto first = static_cast<std::uint32_t>(pick(c.size()));
+            const auto count = static_cast<std::uint32_t>(1 + pick(c.size() - first));
+            const arranged_window window = support::arrange(c, t.nodes(), first, count, pick);
+            const node_order whole = window.in(t.nodes());
+            ++windows;
+            const std::int64_t now = t.makespan(), then = timed_order(c, clock, whole, w).makespan();
+            for (const std::int64_t at_most : {now, then, then - 1, INT64_MAX}) {
+                const std::int64_t told = t.makespan_with(first, window.nodes, at_most);
+                if (then <= at_most) RC_ASSERT(told == then);
+                else RC_ASSERT((told == then || told == INT64_MAX));
+                too_slow += told == INT64_MAX;
+            }
+            faster += then < now;
+            slower += then > now;
+            if (pick(4) == 0) continue;  // an arrangement that is not kept leaves no trace
+            t.arrange(first, window.nodes);
+            RC_ASSERT(t.nodes() == whole);
+            check_times_under(judge, c, t, w);
+        }
+    });
+    MESSAGE(windows << " windows: " << faster << " faster, " << slower << " slower, " << too_slow
+                    << " times not looked at to the end");
+    if (support::runs_all_cases()) CHECK(std::min({faster, slower, too_slow}) > windows / 50);
 }

@@ -7,74 +7,51 @@
 // Most moves aim at a stall, and the longer it is, the more of them. Where the lane waits for a collective, that may be
 // launched before other work, or other work may come before the wait. A node moves together with what it needs, or with
 // what needs it, so every move respects dependences. One move in eight is that of any node, which can make room in
-// memory.
+// memory. Where transfers slow down kernels, every second move is that of a launch, so that transfers run beside each
+// other, or under a stall.
 //
 // Source: S. Kirkpatrick, C. D. Gelatt and M. P. Vecchi, Optimization by simulated annealing, Science 220, 1983.
 #ifndef STRETTO_SCHEDULE_DETAIL_LOCAL_SEARCH_HPP
 #define STRETTO_SCHEDULE_DETAIL_LOCAL_SEARCH_HPP
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "stretto/schedule/detail/compact_tasks.hpp"
+#include "stretto/schedule/detail/lane_clock.hpp"
+#include "stretto/schedule/detail/number_sequence.hpp"
 #include "stretto/schedule/detail/timed_order.hpp"
 #include "stretto/schedule/detail/workspace.hpp"
 
 namespace stretto::detail {
 
-/// A sequence of numbers that look random: the same in every run and on every machine.
-///
-/// Source: G. Marsaglia, Xorshift RNGs, Journal of Statistical Software 8, 2003.
-class number_sequence {
-public:
-    /// Returns the next number below `end`, which is positive. It is also below 2^48.
-    [[nodiscard]] std::int64_t below(std::int64_t end) {
-        state_ ^= state_ << 13;
-        state_ ^= state_ >> 7;
-        state_ ^= state_ << 17;
-        return static_cast<std::int64_t>((state_ >> 16) % static_cast<std::uint64_t>(end));
-    }
-    /// Returns a number that is not negative. Such numbers are `mean` on average, and exponentially distributed, but
-    /// for the logarithm, which is linear between powers of two. Precondition: 0 <= mean < 2^42.
-    [[nodiscard]] std::int64_t exponential(std::int64_t mean) {
-        constexpr int range = 16;
-        const auto number = static_cast<std::uint32_t>(1 + below(1 << range));
-        const int power = static_cast<int>(std::bit_width(number)) - 1;
-        const std::uint32_t one = 1 << range, fraction = (number << (range - power)) - one;
-        const std::int64_t logarithm = std::int64_t{power - range} * one + fraction;  // to base 2, of number / one
-        return mean * -logarithm / 94'548;                                            // `one` times log2(e)
-    }
-    /// Returns a number from 1 to `most`, which is positive. All orders of magnitude are about equally frequent.
-    [[nodiscard]] std::uint32_t magnitude(std::uint32_t most) {
-        std::int64_t bits = 1;
-        while (most >> bits != 0) ++bits;
-        const std::uint32_t range = std::max(1u, most >> below(bits));
-        return static_cast<std::uint32_t>(1 + below(range));
-    }
-
-private:
-    std::uint64_t state_ = 0x9e3779b97f4a7c15;
-};
-
 /// Improves one order within a limit, which no order on the way exceeds.
-template <class = void>
+template <class Clock>
 class local_search {
 public:
     /// `order` contains every node once, respects dependences, and has a peak of at most `limit` bytes. Arrays are
     /// taken from the open scope of the workspace. O(V + uses).
-    local_search(const compact_tasks& c, std::span<const std::uint32_t> order, std::int64_t limit, workspace& w)
+    local_search(const compact_tasks& c, Clock clock, std::span<const std::uint32_t> order, std::int64_t limit,
+                 workspace& w)
         : c_(c),
+          clock_(clock),
           limit_(limit),
-          order_(c, order, w),
+          order_(c, clock, order, w),
           fastest_(order.begin(), order.end()),
           makespan_(order_.makespan()),
           moves_(w.take(c.size(), 0u)),
           window_(w.take<std::uint32_t>(most_moved)),
-          others_(w.take<std::uint32_t>(most_moved)) {}
+          others_(w.take<std::uint32_t>(most_moved)) {
+        if constexpr (Clock::slows_kernels) {
+            std::int64_t sum = 0;
+            for (std::uint32_t n = 0; n < c.size(); ++n)
+                if (c.kind[n] == role::start && clock.duration(n) > 0)
+                    transfers_.push_back({n, sum += clock.duration(n)});
+        }
+    }
 
     /// Returns the fastest order so far, and its makespan.
     [[nodiscard]] const std::vector<std::uint32_t>& nodes() const noexcept { return fastest_; }
@@ -97,7 +74,8 @@ public:
             if (returns || k % relisted == 0) list_stalls();
             const int left = tries - k;
             tolerated_ = numbers_.exponential(hottest * left / tries * left / tries);
-            if (stalls_.empty() || numbers_.below(8) == 0) move_any();
+            if (!transfers_.empty() && numbers_.below(2) == 0) move(transfer_at(numbers_.below(transfers_.back().sum)));
+            else if (stalls_.empty() || numbers_.below(8) == 0) move_any();
             else shorten(stall_at(numbers_.below(stalls_.back().sum)));
             if (order_.makespan() >= before) continue;
             list_stalls();
@@ -137,8 +115,14 @@ private:
         std::int64_t sum;    // of all times up to this one
     };
 
+    /// A collective that slows down kernels.
+    struct transfer {
+        std::uint32_t launch;
+        std::int64_t sum;  // of all durations up to this one
+    };
+
     [[nodiscard]] bool is_kernel(std::uint32_t n) const { return c_.kind[n] == role::compute; }
-    [[nodiscard]] std::int64_t work_of(std::uint32_t n) const { return is_kernel(n) ? c_.duration[n] : 0; }
+    [[nodiscard]] std::int64_t work_of(std::uint32_t n) const { return is_kernel(n) ? clock_.duration(n) : 0; }
 
     void list_stalls() {
         stalls_.clear();
@@ -158,6 +142,12 @@ private:
     [[nodiscard]] stalled_wait stall_at(std::int64_t time) const {
         return *std::partition_point(stalls_.begin(), stalls_.end(),
                                      [&](const stalled_wait& s) { return s.sum <= time; });
+    }
+    /// Returns the launch of the transfer at a time of all transfers one after the other.
+    [[nodiscard]] std::uint32_t transfer_at(std::int64_t time) const {
+        return std::partition_point(transfers_.begin(), transfers_.end(),
+                                    [&](const transfer& t) { return t.sum <= time; })
+            ->launch;
     }
 
     /// Tries to shorten a stall.
@@ -196,9 +186,11 @@ private:
     }
     /// Moves some node up or down.
     void move_any() {
-        if (order_.size() < 2) return;
-        const auto at = static_cast<std::uint32_t>(numbers_.below(order_.size()));
-        const std::uint32_t after = order_.size() - 1 - at;
+        if (order_.size() >= 2) move(order_.node(static_cast<std::uint32_t>(numbers_.below(order_.size()))));
+    }
+    /// Moves a node up or down.
+    void move(std::uint32_t n) {
+        const std::uint32_t at = order_.position(n), after = order_.size() - 1 - at;
         if (numbers_.below(2) == 0) move_up_any(at);
         else if (after > 0) move_down(at, at + numbers_.magnitude(std::min(furthest, after)), any_work);
     }
@@ -280,13 +272,15 @@ private:
     }
 
     const compact_tasks& c_;
+    const Clock clock_;
     const std::int64_t limit_;
-    timed_order<> order_;
+    timed_order<Clock> order_;
     std::vector<std::uint32_t> fastest_;  // the fastest order so far
     std::int64_t makespan_;               // its makespan
     std::int64_t tolerated_ = 0;          // by how much the next move may make the step slower
     number_sequence numbers_;
     std::vector<stalled_wait> stalls_;          // in order
+    std::vector<transfer> transfers_;           // empty if kernels are not slowed down
     std::span<std::uint32_t> moves_;            // by node: the stamp of the last call in which it moves
     std::span<std::uint32_t> window_, others_;  // the arrangement that is being made
     std::uint32_t count_ = 0;                   // the nodes in it

@@ -41,6 +41,8 @@ public:
         return judge_ ? makespan_of(c_, nodes, *judge_, w_) : makespan_of(c_, nodes, w_);
     }
     [[nodiscard]] bool has_judge() const noexcept { return judge_ != nullptr; }
+    /// Returns the judge, or null.
+    [[nodiscard]] const order_judge* judge() const noexcept { return judge_; }
 
     /// Adds an order, unless one of those found before in the same way is as fast and needs no more memory. Its
     /// launches are held back first.

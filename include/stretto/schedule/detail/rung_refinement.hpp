@@ -6,10 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "stretto/schedule/detail/baseline_witness.hpp"
+#include "stretto/schedule/detail/compact_tasks.hpp"
 #include "stretto/schedule/detail/early_work.hpp"
+#include "stretto/schedule/detail/lane_clock.hpp"
 #include "stretto/schedule/detail/late_reductions.hpp"
 #include "stretto/schedule/detail/local_search.hpp"
 #include "stretto/schedule/detail/order_passes.hpp"
@@ -85,30 +88,42 @@ inline void fill_and_move(order_passes<>& passes, std::int64_t within, std::int6
     passes.belong_to(found_by::rounds);
 }
 
-/// Improves an order by local search, unless it takes no longer than `enough`: the best one within the limit that was
-/// found `by` this way or a way before it. It tries `tries` moves, and as many again if they have gained more than a
-/// 2048th, up to seven times: steps differ in how much moves gain, and one that has gained little will gain little
-/// more. In large steps moves take longer, so there it must be a 1024th. The result becomes a candidate.
+/// Runs rounds of local search, of `tries` moves each: as long as a round gains more than a 2048th, eight of them at
+/// most. Steps differ in how much moves gain, and one that has gained little will gain little more. In large steps
+/// moves take longer, so there a round must gain a 1024th, and a 512th under contention, where nearly every round
+/// gains.
+template <class Clock>
+inline void run_rounds(local_search<Clock>& search, std::uint32_t nodes, std::int64_t enough, int tries) {
+    constexpr int most_rounds = 8;
+    const std::int64_t enough_gain = search.makespan() / (Clock::slows_kernels ? 512 : nodes <= 4000 ? 2048 : 1024);
+    for (int k = 0; k < most_rounds; ++k) {
+        const std::int64_t before = search.makespan();
+        search.run(enough, tries);
+        if (before - search.makespan() <= enough_gain) return;
+    }
+}
+
+/// Improves an order by rounds of local search, unless it takes no longer than `enough`: the best one within the limit
+/// that was found `by` this way or a way before it. Moves are judged by the clock of the passes' judge, if there is
+/// one. The result becomes a candidate.
 template <class = void>
 inline void search_locally(order_passes<>& passes, std::int64_t within, found_by by, std::int64_t enough, int tries) {
+    const compact_tasks& c = passes.tasks();
     order_candidates<>& candidates = passes.candidates();
     const pass_result& best = candidates.fastest(within, by);
     if (best.makespan <= enough) return;
     const workspace::scope scratch(passes.room());
-    local_search search(passes.tasks(), best.nodes.empty() ? passes.given_order() : best.nodes, within, passes.room());
-    const std::int64_t before = search.makespan();
-    constexpr int most_rounds = 8;
-    const std::int64_t enough_gain = before / (passes.tasks().size() <= 4000 ? 2048 : 1024);
-    for (int k = 0; k < most_rounds; ++k) {
-        const std::int64_t was = search.makespan();
-        // A judge has another clock, by which the result may be better or worse.
-        search.run(candidates.has_judge() ? 0 : enough, tries);
-        if (was - search.makespan() <= enough_gain) break;
-    }
-    if (search.makespan() == before) return;
-    pass_result found{search.nodes(), candidates.measured(search.nodes()), search.starved()};
-    const std::int64_t peak = peak_of(passes.tasks(), found.nodes, passes.room());
-    candidates.add(std::move(found), peak, found_by::moves);
+    const node_order start = best.nodes.empty() ? passes.given_order() : best.nodes;
+    const auto improve_by = [&](auto clock) {
+        local_search search(c, clock, start, within, passes.room());
+        run_rounds(search, c.size(), enough, tries);
+        if (search.nodes() == start) return;
+        pass_result found{search.nodes(), candidates.measured(search.nodes()), search.starved()};
+        const std::int64_t peak = peak_of(c, found.nodes, passes.room());
+        candidates.add(std::move(found), peak, found_by::moves);
+    };
+    if (const order_judge* const judge = candidates.judge()) improve_by(contended_clock(judge->duration, judge->under));
+    else improve_by(plain_clock(c));
 }
 
 }  // namespace stretto::detail

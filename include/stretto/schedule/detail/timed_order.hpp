@@ -10,21 +10,25 @@
 #include <vector>
 
 #include "stretto/schedule/detail/compact_tasks.hpp"
+#include "stretto/schedule/detail/lane_clock.hpp"
 #include "stretto/schedule/detail/workspace.hpp"
 
 namespace stretto::detail {
 
-/// The order. A window is a range of positions that starts at `first`; an arrangement of it contains the nodes of the
-/// window, each once, in a sequence that respects dependences.
-template <class = void>
+/// The order, timed by one of the clocks of detail/lane_clock.hpp. A window is a range of positions that starts at
+/// `first`; an arrangement of it contains the nodes of the window, each once, in a sequence that respects dependences.
+template <class Clock>
 class timed_order {
+    using moment = typename Clock::moment;
+
 public:
     /// `order` contains every node once and respects dependences. Arrays are taken from the open scope of the
     /// workspace. O(V + uses).
-    timed_order(const compact_tasks& c, std::span<const std::uint32_t> order, workspace& w)
+    timed_order(const compact_tasks& c, Clock clock, std::span<const std::uint32_t> order, workspace& w)
         : c_(c),
+          clock_(clock),
           position_(w.take<std::uint32_t>(c.size())),
-          lane_(w.take<std::int64_t>(c.size() + std::size_t{1})),
+          lane_(w.take<moment>(c.size() + std::size_t{1})),
           work_after_(w.take<std::int64_t>(c.size() + std::size_t{1})),
           live_before_(w.take<std::int64_t>(c.size() + std::size_t{1})),
           next_event_(w.take<std::uint32_t>(c.size() + std::size_t{1})),
@@ -57,17 +61,17 @@ public:
     [[nodiscard]] std::uint32_t position(std::uint32_t n) const { return position_[n]; }
     [[nodiscard]] std::int64_t makespan() const noexcept { return makespan_; }
     /// Returns when the lane reaches a position; at size(), when it ends.
-    [[nodiscard]] std::int64_t lane(std::uint32_t position) const { return lane_[position]; }
+    [[nodiscard]] std::int64_t lane(std::uint32_t position) const { return clock_.time(lane_[position]); }
     /// Returns how long the lane stalls at a position.
     [[nodiscard]] std::int64_t stall(std::uint32_t position) const {
-        return is_wait(node_[position]) ? lane_[position + 1] - lane_[position] : 0;
+        return is_wait(node_[position]) ? lane(position + 1) - lane(position) : 0;
     }
     /// Returns the first position, from `position` on, with a start or a wait; size() if there is none.
     [[nodiscard]] std::uint32_t event_from(std::uint32_t position) const { return next_event_[position]; }
     /// Returns when the collective of a start ends.
     [[nodiscard]] std::int64_t end(std::uint32_t start) const { return end_[start]; }
     /// Returns whether a start waits for its channel.
-    [[nodiscard]] bool queues(std::uint32_t start) const { return free_before_[start] > lane_[position_[start]]; }
+    [[nodiscard]] bool queues(std::uint32_t start) const { return free_before_[start] > lane(position_[start]); }
 
     /// Returns whether no more than `limit` bytes would be alive in the window. O(its nodes and their uses).
     [[nodiscard]] bool fits(std::uint32_t first, std::span<const std::uint32_t> arranged, std::int64_t limit) {
@@ -137,28 +141,29 @@ private:
         live_before_[end] = live;
         for (std::uint32_t k = end; k-- > first;) {
             const std::uint32_t n = node_[k];
-            work_after_[k] = work_after_[k + 1] + (is_kernel(n) ? c_.duration[n] : 0);
+            work_after_[k] = work_after_[k + 1] + (is_kernel(n) ? clock_.duration(n) : 0);
             next_event_[k] = is_start(n) || is_wait(n) ? k : next_event_[k + 1];
         }
         for (std::uint32_t k = first; k-- > 0 && next_event_[k] != k;) next_event_[k] = next_event_[k + 1];
     }
 
     void compute_times() {
-        std::int64_t lane = 0;
+        moment lane;
         std::fill(free_at_end_.begin(), free_at_end_.end(), 0);
         for (std::uint32_t k = 0; k < size(); ++k) {
             const std::uint32_t n = node_[k];
             lane_[k] = lane;
-            if (is_kernel(n)) lane += c_.duration[n];
-            else if (is_wait(n)) lane = std::max(lane, end_[c_.launch[n]]);
+            if (is_kernel(n)) lane.work += clock_.duration(n);
+            else if (is_wait(n)) clock_.wait_until(lane, end_[c_.launch[n]]);
             else if (is_start(n)) {
                 std::int64_t& free = free_at_end_[c_.machine[n]];
                 free_before_[n] = free;
-                end_[n] = free = std::max(lane, free) + c_.duration[n];
+                end_[n] = free = std::max(clock_.time(lane), free) + clock_.duration(n);
+                clock_.launch(lane, free);
             }
         }
         lane_[size()] = lane;
-        makespan_ = std::max(lane, *std::max_element(free_at_end_.begin(), free_at_end_.end()));
+        makespan_ = std::max(clock_.time(lane), *std::max_element(free_at_end_.begin(), free_at_end_.end()));
     }
 
     /// Begins a call: looks up the channels that a window uses.
@@ -188,36 +193,40 @@ private:
     /// can no longer end by `at_most`.
     template <bool keeps>
     [[nodiscard]] std::int64_t run(std::uint32_t first, std::span<const std::uint32_t> arranged, std::int64_t at_most) {
-        std::int64_t lane = lane_[first];
+        moment lane = lane_[first];
         std::uint32_t differing = 0;  // how many of the times of channels and of such ends
         const auto run_start = [&](std::uint32_t n, channel& on) {
             if constexpr (keeps) free_before_[n] = on.free;
-            new_end_[n] = on.free = std::max(lane, on.free) + c_.duration[n];
+            new_end_[n] = on.free = std::max(clock_.time(lane), on.free) + clock_.duration(n);
+            clock_.launch(lane, on.free);
             if (new_end_[n] != end_[n]) differing += waits_[n];
         };
         const auto run_wait = [&](std::uint32_t n) {
             const std::uint32_t launch = c_.launch[n];
             const std::int64_t end = position_[launch] >= first ? new_end_[launch] : end_[launch];
-            lane = std::max(lane, end);
+            clock_.wait_until(lane, end);
             differing -= end != end_[launch];
         };
         std::uint32_t k = first;
         for (const std::uint32_t n : arranged) {
             if constexpr (keeps) lane_[k] = lane;
             ++k;
-            if (is_kernel(n)) lane += c_.duration[n];
+            if (is_kernel(n)) lane.work += clock_.duration(n);
             else if (is_start(n)) run_start(n, channels_[c_.machine[n]]);
             else if (is_wait(n)) run_wait(n);
         }
         for (const std::uint32_t m : met_) differing += channels_[m].free != channels_[m].was_free;
         while (lane != lane_[k] || differing != 0) {
-            if (!keeps && lane + work_after_[k] > at_most) return INT64_MAX;
+            if (!keeps && clock_.time(lane) + work_after_[k] > at_most) return INT64_MAX;
             const std::uint32_t event = next_event_[k];
-            const std::int64_t later = lane - lane_[k];
+            const std::int64_t later = lane.work - lane_[k].work;
             if constexpr (keeps)
-                for (std::uint32_t i = k; i <= event; ++i) lane_[i] += later;
-            lane += work_after_[k] - work_after_[event];
-            if (event == size()) return finished<keeps>(first, k, lane);
+                for (std::uint32_t i = k; i <= event; ++i) {
+                    lane.work = lane_[i].work + later;
+                    lane_[i] = lane;
+                }
+            else lane.work += work_after_[k] - work_after_[event];
+            if (event == size()) return finished<keeps>(first, k, clock_.time(lane));
             const std::uint32_t n = node_[event];
             if (is_start(n)) {
                 channel& on = channel_of(n);
@@ -252,9 +261,10 @@ private:
     }
 
     const compact_tasks& c_;
+    const Clock clock_;
     std::vector<std::uint32_t> node_;        // by position
     std::span<std::uint32_t> position_;      // by node
-    std::span<std::int64_t> lane_;           // by position: when the lane reaches it; then its end
+    std::span<moment> lane_;                 // by position: when the lane reaches it; then its end
     std::span<std::int64_t> work_after_;     // by position: the work of the kernels from there on
     std::span<std::int64_t> live_before_;    // by position: the bytes alive before its node runs
     std::span<std::uint32_t> next_event_;    // by position: the first start or wait from there on
