@@ -61,7 +61,7 @@ public:
     [[nodiscard]] std::uint32_t position(std::uint32_t n) const { return position_[n]; }
     [[nodiscard]] std::int64_t makespan() const noexcept { return makespan_; }
     /// Returns when the lane reaches a position; at size(), when it ends.
-    [[nodiscard]] std::int64_t lane(std::uint32_t position) const { return clock_.time(lane_[position]); }
+    [[nodiscard]] std::int64_t lane(std::uint32_t position) const { return clock_.time(moment_at(position)); }
     /// Returns how long the lane stalls at a position.
     [[nodiscard]] std::int64_t stall(std::uint32_t position) const {
         return is_wait(node_[position]) ? lane(position + 1) - lane(position) : 0;
@@ -97,12 +97,13 @@ public:
     [[nodiscard]] std::int64_t makespan_with(std::uint32_t first, std::span<const std::uint32_t> arranged,
                                              std::int64_t at_most) {
         enter(first, arranged.size());
-        return run<false>(first, arranged, at_most);
+        return run<false>(first, moment_at(first), arranged, at_most);
     }
 
     /// Arranges a window. O(V) at most; if later times do not change, as makespan_with and fits.
     void arrange(std::uint32_t first, std::span<const std::uint32_t> arranged) {
         const std::uint32_t end = first + static_cast<std::uint32_t>(arranged.size());
+        const moment begin = moment_at(first);
         enter(first, arranged.size());
         for (std::uint32_t k = first; k < end; ++k) {
             node_[k] = arranged[k - first];
@@ -110,7 +111,7 @@ public:
                 if (last_use_[s] < end) last_use_[s] = k;
         }
         place(first, end);
-        makespan_ = run<true>(first, arranged, INT64_MAX);
+        makespan_ = run<true>(first, begin, arranged, INT64_MAX);
     }
 
 private:
@@ -152,7 +153,7 @@ private:
         std::fill(free_at_end_.begin(), free_at_end_.end(), 0);
         for (std::uint32_t k = 0; k < size(); ++k) {
             const std::uint32_t n = node_[k];
-            lane_[k] = lane;
+            if (next_event_[k] == k) lane_[k] = lane;
             if (is_kernel(n)) lane.work += clock_.duration(n);
             else if (is_wait(n)) clock_.wait_until(lane, end_[c_.launch[n]]);
             else if (is_start(n)) {
@@ -185,15 +186,23 @@ private:
         return found;
     }
 
-    /// Computes the times from `first` on, and returns the makespan. If `keeps`, the window is in place, and the times
-    /// are kept.
+    /// Returns the moment at which the lane reaches a position. It only works until the next start or wait.
+    [[nodiscard]] moment moment_at(std::uint32_t position) const {
+        const std::uint32_t event = next_event_[position];
+        moment m = lane_[event];
+        m.work -= work_after_[position] - work_after_[event];
+        return m;
+    }
+
+    /// Computes the times from `first` on, which the lane reaches at `lane`, and returns the makespan. If `keeps`, the
+    /// window is in place, and the times are kept.
     ///
     /// After the window, three kinds of times decide all later ones: those of the lane, of the channels, and of the
     /// ends of collectives whose waits are still to come. If none of them differs, it ends. It also ends where the lane
     /// can no longer end by `at_most`.
     template <bool keeps>
-    [[nodiscard]] std::int64_t run(std::uint32_t first, std::span<const std::uint32_t> arranged, std::int64_t at_most) {
-        moment lane = lane_[first];
+    [[nodiscard]] std::int64_t run(std::uint32_t first, moment lane, std::span<const std::uint32_t> arranged,
+                                   std::int64_t at_most) {
         std::uint32_t differing = 0;  // how many of the times of channels and of such ends
         const auto run_start = [&](std::uint32_t n, channel& on) {
             if constexpr (keeps) free_before_[n] = on.free;
@@ -209,23 +218,18 @@ private:
         };
         std::uint32_t k = first;
         for (const std::uint32_t n : arranged) {
-            if constexpr (keeps) lane_[k] = lane;
+            if (keeps && next_event_[k] == k) lane_[k] = lane;
             ++k;
             if (is_kernel(n)) lane.work += clock_.duration(n);
             else if (is_start(n)) run_start(n, channels_[c_.machine[n]]);
             else if (is_wait(n)) run_wait(n);
         }
         for (const std::uint32_t m : met_) differing += channels_[m].free != channels_[m].was_free;
-        while (lane != lane_[k] || differing != 0) {
+        while (lane != moment_at(k) || differing != 0) {
             if (!keeps && clock_.time(lane) + work_after_[k] > at_most) return INT64_MAX;
             const std::uint32_t event = next_event_[k];
-            const std::int64_t later = lane.work - lane_[k].work;
-            if constexpr (keeps)
-                for (std::uint32_t i = k; i <= event; ++i) {
-                    lane.work = lane_[i].work + later;
-                    lane_[i] = lane;
-                }
-            else lane.work += work_after_[k] - work_after_[event];
+            lane.work += work_after_[k] - work_after_[event];
+            if constexpr (keeps) lane_[event] = lane;
             if (event == size()) return finished<keeps>(first, k, clock_.time(lane));
             const std::uint32_t n = node_[event];
             if (is_start(n)) {
@@ -264,7 +268,7 @@ private:
     const Clock clock_;
     std::vector<std::uint32_t> node_;        // by position
     std::span<std::uint32_t> position_;      // by node
-    std::span<moment> lane_;                 // by position: when the lane reaches it; then its end
+    std::span<moment> lane_;                 // by position of starts and waits: when the lane is there; then its end
     std::span<std::int64_t> work_after_;     // by position: the work of the kernels from there on
     std::span<std::int64_t> live_before_;    // by position: the bytes alive before its node runs
     std::span<std::uint32_t> next_event_;    // by position: the first start or wait from there on

@@ -286,8 +286,12 @@ private:
             }
             return now.search == 0 || !within_limit || !loses(now.so_far, then.so_far, 128);
         }
-        // Moves gain similar shares of similar schedules, and take more time than anything before them.
-        if (now.stage == search_stage::moves) return !loses(now.so_far, then.so_far, within_limit ? 512 : 64);
+        // Moves gain similar shares of similar schedules, and take more time than anything before them, most of all
+        // under contention, where there are several searches with moves of their own.
+        if (now.stage == search_stage::moves) {
+            const std::int64_t share = within_limit ? 512 : 64;
+            return !loses(now.so_far, then.so_far, options_.under.none() ? share : 8 * share);
+        }
         // What filling will gain after the rounds differs from trial to trial, so less is not decisive even then.
         return !within_limit || !loses(now.so_far, then.so_far, 128);
     }
