@@ -228,6 +228,7 @@ set(STRETTO_HEADERS
     include/stretto/schedule/detail/spine_bound.hpp
     include/stretto/schedule/detail/stalled_kernels.hpp
     include/stretto/schedule/detail/timed_order.hpp
+    include/stretto/schedule/detail/weighted_list.hpp
     include/stretto/schedule/detail/work_between.hpp
     include/stretto/schedule/detail/workspace.hpp
     include/stretto/schedule/explain.hpp

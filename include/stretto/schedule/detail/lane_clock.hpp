@@ -61,7 +61,10 @@ public:
           done_(static_cast<double>(c.denominator) / static_cast<double>(c.numerator)) {}
 
     [[nodiscard]] std::int64_t duration(std::uint32_t n) const { return duration_[n]; }
-
+    /// Returns by how much kernels become longer that run all through a transfer of this length.
+    [[nodiscard]] std::int64_t slowdown(std::int64_t transfer) const noexcept {
+        return transfer - times(transfer, done_);
+    }
     [[nodiscard]] std::int64_t time(moment m) const noexcept {
         return m.work >= 0 ? m.quiet + m.work : m.quiet - times(-m.work, slow_);
     }

@@ -7,8 +7,8 @@
 // Most moves aim at a stall, and the longer it is, the more of them. Where the lane waits for a collective, that may be
 // launched before other work, or other work may come before the wait. A node moves together with what it needs, or with
 // what needs it, so every move respects dependences. One move in eight is that of any node, which can make room in
-// memory. Where transfers slow down kernels, every second move is that of a launch, so that transfers run beside each
-// other, or under a stall.
+// memory. Where transfers slow down kernels, moves of launches may let them run beside each other, or under a stall;
+// the more time is lost to slow kernels and the less to stalls, the more of them.
 //
 // Source: S. Kirkpatrick, C. D. Gelatt and M. P. Vecchi, Optimization by simulated annealing, Science 220, 1983.
 #ifndef STRETTO_SCHEDULE_DETAIL_LOCAL_SEARCH_HPP
@@ -24,6 +24,7 @@
 #include "stretto/schedule/detail/lane_clock.hpp"
 #include "stretto/schedule/detail/number_sequence.hpp"
 #include "stretto/schedule/detail/timed_order.hpp"
+#include "stretto/schedule/detail/weighted_list.hpp"
 #include "stretto/schedule/detail/workspace.hpp"
 
 namespace stretto::detail {
@@ -45,12 +46,7 @@ public:
           moves_(w.take(c.size(), 0u)),
           window_(w.take<std::uint32_t>(most_moved)),
           others_(w.take<std::uint32_t>(most_moved)) {
-        if constexpr (Clock::slows_kernels) {
-            std::int64_t sum = 0;
-            for (std::uint32_t n = 0; n < c.size(); ++n)
-                if (c.kind[n] == role::start && clock.duration(n) > 0)
-                    transfers_.push_back({n, sum += clock.duration(n)});
-        }
+        if constexpr (Clock::slows_kernels) list_transfers();
     }
 
     /// Returns the fastest order so far, and its makespan.
@@ -74,9 +70,10 @@ public:
             if (returns || k % relisted == 0) list_stalls();
             const int left = tries - k;
             tolerated_ = numbers_.exponential(hottest * left / tries * left / tries);
-            if (!transfers_.empty() && numbers_.below(2) == 0) move(transfer_at(numbers_.below(transfers_.back().sum)));
-            else if (stalls_.empty() || numbers_.below(8) == 0) move_any();
-            else shorten(stall_at(numbers_.below(stalls_.back().sum)));
+            if (slowdown_ > 0 && numbers_.below(slowdown_ + stalls_.sum()) < slowdown_)
+                move(transfers_.at(numbers_.below(transfers_.sum())).thing);
+            else if (stalls_.sum() == 0 || numbers_.below(8) == 0) move_any();
+            else shorten(stalls_.at(numbers_.below(stalls_.sum())));
             if (order_.makespan() >= before) continue;
             list_stalls();
             if (order_.makespan() < makespan_) {
@@ -111,49 +108,43 @@ private:
     struct stalled_wait {
         std::uint32_t launch;
         std::uint32_t wait;  // no_node for the last collective
-        std::int64_t time;   // how long
-        std::int64_t sum;    // of all times up to this one
-    };
-
-    /// A collective that slows down kernels.
-    struct transfer {
-        std::uint32_t launch;
-        std::int64_t sum;  // of all durations up to this one
     };
 
     [[nodiscard]] bool is_kernel(std::uint32_t n) const { return c_.kind[n] == role::compute; }
     [[nodiscard]] std::int64_t work_of(std::uint32_t n) const { return is_kernel(n) ? clock_.duration(n) : 0; }
 
+    void list_transfers() {
+        std::vector<std::int64_t> on(c_.machines, 0);  // by channel
+        for (std::uint32_t n = 0; n < c_.size(); ++n) {
+            if (c_.kind[n] != role::start) continue;
+            transfers_.add(n, clock_.duration(n));
+            busiest_ = std::max(busiest_, on[c_.machine[n]] += clock_.duration(n));
+        }
+    }
+    /// Finds what moves may aim at.
     void list_stalls() {
         stalls_.clear();
-        std::int64_t sum = 0;
-        const auto add = [&](std::uint32_t launch, std::uint32_t wait, std::int64_t time) {
-            if (time > 0) stalls_.push_back({launch, wait, time, sum += time});
-        };
         std::uint32_t last = no_node;
         for (std::uint32_t k = order_.event_from(0); k < order_.size(); k = order_.event_from(k + 1)) {
             const std::uint32_t n = order_.node(k);
-            if (c_.kind[n] == role::wait) add(c_.launch[n], n, order_.stall(k));
+            if (c_.kind[n] == role::wait) stalls_.add({c_.launch[n], n}, order_.stall(k));
             else if (order_.end(n) == order_.makespan()) last = n;
         }
-        if (last != no_node) add(last, no_node, order_.makespan() - order_.lane(order_.size()));
+        if constexpr (Clock::slows_kernels) slowdown_ = avoidable_slowdown();
+        if (last != no_node) stalls_.add({last, no_node}, order_.makespan() - order_.lane(order_.size()));
     }
-    /// Returns the stall at a time of all stalls one after the other.
-    [[nodiscard]] stalled_wait stall_at(std::int64_t time) const {
-        return *std::partition_point(stalls_.begin(), stalls_.end(),
-                                     [&](const stalled_wait& s) { return s.sum <= time; });
-    }
-    /// Returns the launch of the transfer at a time of all transfers one after the other.
-    [[nodiscard]] std::uint32_t transfer_at(std::int64_t time) const {
-        return std::partition_point(transfers_.begin(), transfers_.end(),
-                                    [&](const transfer& t) { return t.sum <= time; })
-            ->launch;
+    /// Returns how much longer kernels take than if all transfers ran beside those of the busiest channel, and these
+    /// under the stalls of the lane as far as possible.
+    [[nodiscard]] std::int64_t avoidable_slowdown() const {
+        const std::int64_t stalled = stalls_.sum(), slowed = order_.lane(order_.size()) - order_.work() - stalled;
+        return std::max<std::int64_t>(0, slowed - clock_.slowdown(std::max<std::int64_t>(0, busiest_ - stalled)));
     }
 
     /// Tries to shorten a stall.
-    void shorten(const stalled_wait& s) {
+    void shorten(const typename weighted_list<stalled_wait>::entry& stall) {
+        const stalled_wait s = stall.thing;
         // Other work may fill the rest of the stall.
-        const std::int64_t wanted = std::max<std::int64_t>(1, s.time >> numbers_.below(4));
+        const std::int64_t wanted = std::max<std::int64_t>(1, stall.weight >> numbers_.below(4));
         const std::int64_t choice = numbers_.below(16);
         if (choice < 6) move_up(order_.position(in_queue_before(s.launch)), 0, wanted);
         else if (choice >= 14) move_up_any(order_.position(s.launch));
@@ -279,9 +270,12 @@ private:
     std::int64_t makespan_;               // its makespan
     std::int64_t tolerated_ = 0;          // by how much the next move may make the step slower
     number_sequence numbers_;
-    std::vector<stalled_wait> stalls_;          // in order
-    std::vector<transfer> transfers_;           // empty if kernels are not slowed down
-    std::span<std::uint32_t> moves_;            // by node: the stamp of the last call in which it moves
+    weighted_list<stalled_wait> stalls_;  // in order, by the time that they last
+    weighted_list<std::uint32_t>
+        transfers_;                   // launches, by the time of their transfers; none if they slow down nothing
+    std::int64_t busiest_ = 0;        // the time of all transfers on the busiest channel
+    std::int64_t slowdown_ = 0;       // how much moves of launches may gain
+    std::span<std::uint32_t> moves_;  // by node: the stamp of the last call in which it moves
     std::span<std::uint32_t> window_, others_;  // the arrangement that is being made
     std::uint32_t count_ = 0;                   // the nodes in it
     std::uint32_t stamp_ = 0;

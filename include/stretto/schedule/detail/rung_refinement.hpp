@@ -95,7 +95,7 @@ inline void fill_and_move(order_passes<>& passes, std::int64_t within, std::int6
 template <class Clock>
 inline void run_rounds(local_search<Clock>& search, std::uint32_t nodes, std::int64_t enough, int tries) {
     constexpr int most_rounds = 8;
-    const std::int64_t enough_gain = search.makespan() / (Clock::slows_kernels ? 512 : nodes <= 4000 ? 2048 : 1024);
+    const std::int64_t enough_gain = search.makespan() / (nodes <= 4000 && !Clock::slows_kernels ? 2048 : 1024);
     for (int k = 0; k < most_rounds; ++k) {
         const std::int64_t before = search.makespan();
         search.run(enough, tries);

@@ -60,6 +60,8 @@ public:
     [[nodiscard]] std::uint32_t node(std::uint32_t position) const { return node_[position]; }
     [[nodiscard]] std::uint32_t position(std::uint32_t n) const { return position_[n]; }
     [[nodiscard]] std::int64_t makespan() const noexcept { return makespan_; }
+    /// Returns the work of all kernels.
+    [[nodiscard]] std::int64_t work() const { return work_after_[0]; }
     /// Returns when the lane reaches a position; at size(), when it ends.
     [[nodiscard]] std::int64_t lane(std::uint32_t position) const { return clock_.time(moment_at(position)); }
     /// Returns how long the lane stalls at a position.
