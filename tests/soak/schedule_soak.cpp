@@ -1,8 +1,10 @@
 // Schedules random steps, one after the other: soak.schedule [--count N | --seconds S] [--seed K]. The same seed is the
 // same step everywhere, and the next step has the next seed. Each is scheduled at 1.00x, where no schedule may need a
-// byte more than the input order, and one in ten at twelve limits, where more memory may never make it slower. What is
-// promised is checked by oracles that share no line with the library. A step that breaks a promise is made as small as
-// it goes and printed. STRETTO_CASES=20 in the environment takes twenty times as many.
+// byte more than the input order, and one in ten at twelve limits, where more memory may never make it slower; with an
+// effort of 1 to 3, and three steps of four under contention. What is promised is checked by oracles that share no line
+// with the library, apart from the clock under contention, which has such an oracle in tests/schedule/contention.cpp. A
+// step that breaks a promise is made as small as it goes and printed. STRETTO_CASES=20 in the environment takes twenty
+// times as many.
 #include "support/schedule_oracles.hpp"
 // Above all headers of the library: it makes broken assertions throw.
 #define DOCTEST_CONFIG_IMPLEMENT  // the oracles use its assertions, and here it runs no tests
@@ -20,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "stretto/schedule/contention.hpp"
 #include "stretto/schedule/list_schedule.hpp"
 
 using namespace stretto;
@@ -38,6 +41,7 @@ struct tally {
 
 constexpr std::size_t most_genes = 60;
 constexpr std::uint64_t one_in = 10;
+constexpr contention factors[] = {{1, 1}, {5, 4}, {3, 2}, {3, 1}};
 constexpr double limits[] = {1.0, 1.01, 1.02, 1.05, 1.1, 1.2, 1.25, 1.5, 2.0, 3.0, 8.0};  // and unlimited
 
 /// A step as the oracles see it.
@@ -53,17 +57,26 @@ struct judged_step {
           graph(support::graph_of(program)),
           input(support::figures_of(program, facts, support::program_order(program.ops.size()))) {}
 
+    /// The makespan of an order, whose figures without contention are given.
+    [[nodiscard]] std::int64_t makespan(const support::task_order& order, const support::naive_figures& figures,
+                                        contention under) const {
+        return under.none() ? figures.makespan : simulate(graph, order, under).makespan.count;
+    }
+
     /// What is wrong with a schedule within a limit; empty if nothing is.
-    [[nodiscard]] std::string complaint(const expected<schedule, limit_too_low>& made, bytes limit) const {
+    [[nodiscard]] std::string complaint(const expected<schedule, limit_too_low>& made, bytes limit,
+                                        contention under) const {
         if (!made) return "there is no schedule within the peak of the input order";
         const std::string illegal = support::illegality(program, facts, made->order());
         if (!illegal.empty()) return illegal;
         const support::naive_figures found = support::figures_of(program, facts, made->order());
         if (found.peak > limit.count)
             return "it needs " + std::to_string(found.peak) + " bytes within " + std::to_string(limit.count);
-        if (found.makespan != made->makespan().count) return "its makespan is not what it says";
-        if (found.makespan > input.makespan) return "it is slower than the input order";
-        if (found.makespan < made->bound().value.count) return "it is faster than its lower bound";
+        const std::int64_t takes = makespan(made->order(), found, under);
+        if (takes != made->makespan().count) return "its makespan is not what it says";
+        if (takes > makespan(support::program_order(program.ops.size()), input, under))
+            return "it is slower than the input order";
+        if (takes < made->bound().value.count) return "it is faster than its lower bound";
         return {};
     }
 };
@@ -73,14 +86,15 @@ struct judged_step {
 std::string first_complaint(const scheduling_case& c, bool at_twelve_limits, bool& slower_for_memory) try {
     const judged_step step(c);
     const bytes peak{step.input.peak};
-    const schedule_options how{.effort = 1 + c.slack % 3u};
+    const contention under = factors[c.slack / 3 % 4u];
+    const schedule_options how{.effort = 1 + c.slack % 3u, .under = under};
     const auto within = [&](bytes limit) {
         schedule_options options = how;
         options.memory_limit = limit;
         return list_schedule(step.graph, options);
     };
     const auto least = within(peak);
-    if (std::string wrong = step.complaint(least, peak); !wrong.empty()) return "at 1.00x " + wrong;
+    if (std::string wrong = step.complaint(least, peak, under); !wrong.empty()) return "at 1.00x " + wrong;
     if (!at_twelve_limits) return {};
 
     std::vector<bytes> ascending;
@@ -90,7 +104,7 @@ std::string first_complaint(const scheduling_case& c, bool at_twelve_limits, boo
     for (const bytes limit : ascending) {
         const auto made = within(limit);
         const std::string at = "within " + std::to_string(limit.count) + " bytes ";
-        if (std::string wrong = step.complaint(made, limit); !wrong.empty()) return at + wrong;
+        if (std::string wrong = step.complaint(made, limit, under); !wrong.empty()) return at + wrong;
         if (made->makespan().count > shortest) return at + "it is slower than with less memory";
         shortest = made->makespan().count;
     }
