@@ -1,6 +1,7 @@
 // This is the search for orders under contention. Which kernels will run during transfers is known only once their
 // order is known. So a pass does not slow down single kernels but lengthens all of them by one factor. A few factors
-// are tried, and every order that a pass finds is judged by the exact clock.
+// are tried, and every order that a pass finds is judged by the exact clock. Local search changes an order that is
+// known, so it judges its moves under contention (detail/lane_clock.hpp).
 #ifndef STRETTO_SCHEDULE_DETAIL_CONTENDED_SEARCH_HPP
 #define STRETTO_SCHEDULE_DETAIL_CONTENDED_SEARCH_HPP
 
