@@ -31,6 +31,13 @@ using support::toy_program;
 
 namespace {
 
+/// Picks a number below another one, as these numbers say; `used` counts how many have been.
+auto picks_from(const std::vector<std::uint8_t>& numbers, std::size_t& used) {
+    return [&](std::size_t end) {
+        return numbers.empty() ? 0 : ((++used, numbers[used % numbers.size()] * std::size_t{7} + used)) % end;
+    };
+}
+
 /// The live bytes while the nodes of a window run, by going through the whole order.
 std::int64_t most_in_window(const compact_tasks& c, const node_order& order, std::uint32_t first, std::size_t count) {
     std::vector<std::uint32_t> left(c.storage_uses.begin(), c.storage_uses.end());
@@ -136,9 +143,7 @@ TEST_CASE("what a rearrangement would lead to, and what is known after it, is wh
         const compact_tasks c = detail::make_compact_tasks(support::graph_of(problem.program()), w);
         if (c.size() == 0) return;
         std::size_t used = 0;
-        const auto pick = [&](std::size_t end) {
-            return numbers.empty() ? 0 : ((++used, numbers[used % numbers.size()] * std::size_t{7} + used)) % end;
-        };
+        const auto pick = picks_from(numbers, used);
         timed_order<plain_clock> t(c, plain_clock(c), support::program_order(c.size()), w);
         check_times(c, t, w);
         for (int round = 0; round < 6; ++round) {
@@ -187,9 +192,7 @@ TEST_CASE("under contention, a rearrangement leads to what a new object says abo
         const compact_tasks c = detail::make_compact_tasks(support::graph_of(problem.program()), w);
         if (c.size() == 0) return;
         std::size_t used = 0;
-        const auto pick = [&](std::size_t end) {
-            return numbers.empty() ? 0 : ((++used, numbers[used % numbers.size()] * std::size_t{7} + used)) % end;
-        };
+        const auto pick = picks_from(numbers, used);
         const detail::order_judge judge{c.duration, under};
         const contended_clock clock(judge.duration, judge.under);
         timed_order<contended_clock> t(c, clock, support::program_order(c.size()), w);
