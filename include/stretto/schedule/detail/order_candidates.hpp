@@ -40,7 +40,6 @@ public:
     [[nodiscard]] std::int64_t measured(std::span<const std::uint32_t> nodes) const {
         return judge_ ? makespan_of(c_, nodes, *judge_, w_) : makespan_of(c_, nodes, w_);
     }
-    [[nodiscard]] bool has_judge() const noexcept { return judge_ != nullptr; }
     /// Returns the judge, or null.
     [[nodiscard]] const order_judge* judge() const noexcept { return judge_; }
 

@@ -115,7 +115,7 @@ public:
     [[nodiscard]] free_order free_pass(const machine_orders& preference) {
         const workspace::scope scratch(w_);
         pass_result found = forward_pass(c_, preference, nullptr, w_).run();
-        if (candidates_.has_judge()) found.makespan = candidates_.measured(found.nodes);
+        if (candidates_.judge()) found.makespan = candidates_.measured(found.nodes);
         free_order kept{found.nodes, found.makespan, peak_of(c_, found.nodes, w_)};
         candidates_.add(std::move(found), kept.peak, way_);
         return kept;

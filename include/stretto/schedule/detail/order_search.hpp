@@ -81,7 +81,7 @@ public:
             if (ended_) return std::move(candidates()).all_within(INT64_MAX);
             find_witness(limit.count);
             // Without a judge, an order within memory need not be better than those that ignore memory.
-            const std::int64_t almost = candidates().has_judge() ? 0 : fastest_free_ + fastest_free_ / 1000;
+            const std::int64_t almost = candidates().judge() ? 0 : fastest_free_ + fastest_free_ / 1000;
             enough_ = enough;
             if (widest_ > std::min(leanest_, lowest_)) climb(limit.count, std::max(enough, almost));
             if (!ended_) refine_freely(limit.count);
@@ -117,7 +117,7 @@ private:
         free_pass(launches_drawn_forward(c_, urgency, w_));
         if (fastest_free_ <= enough) return;
         // Program order would undo this gain, by the clock of the passes.
-        if (fastest_free_ < without && !candidates().has_judge()) return;
+        if (fastest_free_ < without && !candidates().judge()) return;
         for (double toward_urgency : {0.0, 0.75}) {
             free_pass(blend(in_program_order, urgency, toward_urgency, w_));
             if (fastest_free_ <= enough) return;
