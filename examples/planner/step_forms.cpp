@@ -217,6 +217,7 @@ expected<step_forms::chunk_search, failure> step_forms::search(const written_ste
             chunks_.wanted() ? in_named_chunks(p, within) : scheduled(p, stretto::list_schedule(p.of->graph, within));
         if (!written) return unexpected(written.error());
         chunk_search found{written->schedule.makespan()};
+        if (!chunks_.wanted()) found.whole = found.makespan;
         found.written = *std::move(written);
         return found;
     }

@@ -409,6 +409,7 @@ set(STRETTO_HEADERS
     include/stretto/tune/clone_layout.hpp
     include/stretto/tune/contention_range.hpp
     include/stretto/tune/detail/bound_in_buckets.hpp
+    include/stretto/tune/detail/bucket_at_peak.hpp
     include/stretto/tune/detail/bucket_contraction.hpp
     include/stretto/tune/detail/bucket_search.hpp
     include/stretto/tune/detail/bucket_trials.hpp
@@ -417,6 +418,7 @@ set(STRETTO_HEADERS
     include/stretto/tune/detail/chunk_search.hpp
     include/stretto/tune/detail/chunk_trials.hpp
     include/stretto/tune/detail/contractible_step.hpp
+    include/stretto/tune/detail/division_trials.hpp
     include/stretto/tune/detail/form_chooser.hpp
     include/stretto/tune/detail/limit_levels.hpp
     include/stretto/tune/detail/search_limits.hpp

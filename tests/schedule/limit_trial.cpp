@@ -192,3 +192,28 @@ TEST_CASE("a trial knows the bound and the peak before it runs") {
         RC_ASSERT(trial.input_peak_at() == memory.peak_at);
     });
 }
+
+TEST_CASE("the leanest order is one of the step, needs no more than the input order, and fits if it can") {
+    std::size_t leaner = 0, enough = 0;
+    stretto_check("random graphs", 1000, [&] {
+        const support::scheduling_case problem = *support::scheduling_cases(60);
+        const task_graph g = support::graph_of(problem.program());
+        limit_trial trial(g);
+        const bytes peak = trial.input_peak();
+        const auto known = trial.leanest(bytes{});
+        const auto figures = verify_order(g, known, peak);
+        RC_ASSERT(figures.has_value());
+        const bytes least = profile_memory(g, known).peak;
+        RC_ASSERT(least >= least_peak(g).value);
+        leaner += least < peak;
+        // An order that need not be that lean takes fewer cuts, and is the same as far as these go.
+        const bytes between{(least.count + peak.count) / 2};
+        const bytes reached = profile_memory(g, trial.leanest(between)).peak;
+        RC_ASSERT(reached <= between);
+        enough += reached > least;
+        RC_ASSERT(trial.leanest(bytes{}) == known);
+    });
+    if (!support::runs_all_cases()) return;
+    CHECK(leaner > 100);
+    CHECK(enough > 20);
+}

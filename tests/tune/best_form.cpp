@@ -50,63 +50,68 @@ struct brute_force {
             best = whole_or_chunked(f | once);
         return best;
     }
-    found unchunked(unsigned f) const {
-        const bool has_once = wanted.reduce_once != form_choice::never && writer.table->has(f | once);
-        return has_once && takes(wanted.reduce_once, of(f), of(f | once)) ? of(f | once) : of(f);
+    /// The forms without chunks of which buckets are made: each that is the fastest at some level up to the limit.
+    std::vector<unsigned> unchunked(unsigned f) const {
+        std::vector<unsigned> all;
+        if (wanted.reduce_once != form_choice::always || !writer.table->has(f | once)) all.push_back(f);
+        if (wanted.reduce_once != form_choice::never && writer.table->has(f | once)) all.push_back(f | once);
+        std::erase_if(all, [&](unsigned form) { return !of(form).makespan; });
+        if (all.size() < 2) return all;
+        const bytes limit = wanted.within.memory_limit.limit({}), peak = wanted.within.memory_limit.unit({});
+        const std::vector<int> multiples =  // of the peak, in ten thousandths
+            limit < peak ? std::vector{625, 1250, 2500, 5000, 7500, 9000, 9500, 9800, 9900, 9950, 9990, 9999}
+                         : std::vector{10000, 11000, 12500, 15000, 20000, 30000};
+        std::vector<bytes> levels;
+        for (const int m : multiples) {
+            const bytes level{static_cast<std::int64_t>(m / 10000.0 * static_cast<double>(peak.count))};
+            if (level <= limit) levels.push_back(level);
+        }
+        if (limit == unlimited_bytes || levels.empty()) levels.push_back(limit);
+        std::array<bool, 2> fastest{};
+        for (const bytes level : levels) {
+            schedule_options there = wanted.within;
+            there.memory_limit = memory_budget::of_variant(level, peak);
+            const auto a = writer.makespan_of({all[0]}, there), b = writer.makespan_of({all[1]}, there);
+            if (a || b) fastest[b && (!a || *b < *a)] = true;
+        }
+        if (!fastest[1]) all.pop_back();
+        if (!fastest[0]) all.erase(all.begin());
+        return all;
     }
-    found in_buckets(unsigned f) const {
+    found in_buckets(unsigned f, bool of_chunks = true) const {
         found best = unmerged(f);
         if (!best.makespan || wanted.buckets == form_choice::never) return best;
-        const bool in_chunks = (best.form & chunked) != 0;
-        if (writer.table->has(best.form | merged) && takes(wanted.buckets, best, of(best.form | merged)))
-            best = of(best.form | merged);
-        // An error of a form that is wanted always is the end; otherwise the form without chunks may be faster in them.
-        const found whole = unchunked(f);
-        if (best.makespan && in_chunks && whole.makespan && writer.table->has(whole.form | merged) &&
-            takes(form_choice::if_faster, best, of(whole.form | merged)))
-            best = of(whole.form | merged);
+        const bool in_chunks = (best.form & chunked) != 0, always = wanted.buckets == form_choice::always;
+        if (always || (in_chunks && of_chunks))
+            if (writer.table->has(best.form | merged) && takes(wanted.buckets, best, of(best.form | merged)))
+                best = of(best.form | merged);
+        // An error of a form that is wanted always is the end; otherwise a form without chunks may be faster in them.
+        if (!best.makespan || (always && !in_chunks)) return best;
+        for (const unsigned whole : unchunked(f))
+            if (writer.table->has(whole | merged) && takes(form_choice::if_faster, best, of(whole | merged)))
+                best = of(whole | merged);
         return best;
     }
-    /// The same within any limit: the best without buckets, or what is best at some level, if that is faster.
+    /// The same within any limit: the best there, or what is best at some level, if that is faster.
     found in_levels(unsigned f) const {
         if (wanted.buckets != form_choice::if_faster || wanted.within.effort < 2) return in_buckets(f);
-        const std::int64_t peak = peak_of_input(writer.tasks({given})).count;
-        const bytes limit = wanted.within.memory_limit.limit({peak});
-        std::vector<std::pair<bytes, bool>> levels;  // and whether forms are decided there, and not only buckets
-        if (peak > 0) levels.push_back({{peak - 1}, true});
-        for (const auto& [thousandths, of_forms] : {std::pair(999, false),
-                                                    {990, false},
-                                                    {900, false},
-                                                    {1000, true},
-                                                    {1001, false},
-                                                    {1010, false},
-                                                    {1020, false},
-                                                    {1050, false},
-                                                    {1100, true},
-                                                    {1250, true},
-                                                    {1500, false},
-                                                    {2000, false}}) {
-            const auto level = static_cast<std::int64_t>(thousandths / 1000.0 * static_cast<double>(peak));
-            if (level <= limit.count && (thousandths >= 1000 || level < peak)) levels.push_back({{level}, of_forms});
+        const std::int64_t peak = wanted.within.memory_limit.unit({}).count;
+        const bytes limit = wanted.within.memory_limit.limit({});
+        std::vector<bytes> levels;
+        if (peak > 0) levels.push_back({peak - 1});
+        for (const int percent : {100, 110, 125}) {
+            const auto level = static_cast<std::int64_t>(percent / 100.0 * static_cast<double>(peak));
+            if (level <= limit.count) levels.push_back({level});
         }
-        if (limit == unlimited_bytes) levels.push_back({limit, true});
-        const bool is_level = std::count(levels.begin(), levels.end(), std::pair(limit, true)) != 0;
-        found best = is_level ? in_buckets(f) : unmerged(f);
-        std::optional<unsigned> whole;
-        for (const auto& [level, of_forms] : levels) {
+        if (limit == unlimited_bytes) levels.push_back(limit);
+        // Buckets of chunks are made at levels only.
+        found best = in_buckets(f, std::count(levels.begin(), levels.end(), limit) != 0);
+        for (const bytes level : levels) {
+            if (level == limit) continue;
             form_options there = wanted;
             there.within.memory_limit = memory_budget::of_variant(level, {peak});
-            const brute_force at{writer, there};
-            if (of_forms) {
-                const found chosen = at.in_buckets(f), unchunked = at.unchunked(f);
-                if (!chosen.makespan) continue;
-                best = faster(best, chosen.form, there.within, limit);
-                whole = unchunked.makespan ? unchunked.form : at.unmerged(f).form;
-                if ((at.unmerged(f).form & chunked) == 0 || !unchunked.makespan) continue;
-            }
-            if (whole && writer.table->has(*whole | merged) && at.of(*whole).makespan &&
-                at.of(*whole | merged).makespan)
-                best = faster(best, *whole | merged, there.within, limit);
+            const found chosen = brute_force{writer, there}.in_buckets(f);
+            if (chosen.makespan) best = faster(best, chosen.form, there.within, limit);
         }
         return best;
     }
@@ -143,7 +148,11 @@ TEST_CASE("the best form is what trying all of them finds, and its schedule keep
         const table_writer w{&t};
         form_options wanted{q.within(t), some_choice(), some_choice(), some_choice()};
         wanted.within.effort = *rc::gen::element(1u, 2u);
-        const auto right = brute_force{w, wanted}.best();
+        form_options in_bytes = wanted;
+        const bytes step_peak = peak_of_input(t.tasks[given]);
+        in_bytes.within.memory_limit =
+            memory_budget::of_variant(wanted.within.memory_limit.limit(step_peak), step_peak);
+        const auto right = brute_force{w, in_bytes}.best();
         const auto best = best_form(w, {given}, wanted);
         RC_ASSERT(bool(best) == right.makespan.has_value());
         if (!best) return void(++none);

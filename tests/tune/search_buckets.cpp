@@ -318,3 +318,40 @@ TEST_CASE("never slower than without buckets, never above the limit, and no bett
     CHECK(given_up > 200);
     CHECK(best > 1500);  // it promises no more than never slower
 }
+
+TEST_CASE("a larger limit never gives a longer makespan, among the limits below the peak and among those from it on") {
+    std::size_t several = 0, faster = 0, below = 0, contended = 0;
+    stretto_check("sixteen limits", 1500, [&](const std::vector<std::uint8_t>& data) {
+        const reduction_program p = support::random_traffic(data, 40);
+        const std::size_t starts = starts_of(p).size();
+        if (starts < 2 || starts > 12) return;
+        bucket_search_options o;
+        const bytes peak = peak_of_input(tasks_of(p));
+        if (data.size() % 2 == 1) o.step_peak = peak;
+        if (data.size() % 3 == 1) o.under = {3, 2};
+        if (data.size() % 7 == 1) o.effort = 2;
+        std::optional<nanoseconds> before;
+        std::size_t steps = 0;
+        for (const int percent : {50, 70, 80, 90, 95, 99, 100, 101, 102, 104, 107, 110, 125, 150, 220, 0}) {
+            o.memory_limit = percent == 0 ? unlimited_bytes : bytes{peak.count * percent / 100};
+            if (percent == 100) before.reset();
+            const result found = searched(p, o);
+            RC_ASSERT((!found.front.empty() || !before));
+            if (found.front.empty()) continue;
+            const nanoseconds takes = found.front.front().makespan;
+            for (const auto& f : found.front) RC_ASSERT(f.peak <= o.memory_limit);
+            if (before) RC_ASSERT(takes <= *before);
+            steps += before && takes < *before;
+            below += before && takes < *before && percent < 100;
+            contended += before && takes < *before && !o.under.none();
+            before = takes;
+        }
+        several += steps > 1;
+        faster += steps > 0;
+    });
+    if (!support::runs_all_cases()) return;
+    CHECK(faster > 100);
+    CHECK(several > 20);
+    CHECK(below > 10);
+    CHECK(contended > 20);
+}

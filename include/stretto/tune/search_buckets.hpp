@@ -87,9 +87,9 @@ template <dependence_graph G, op_model<G> M, class Choose, bucket_cost_model<G> 
     detail::bucket_trials<G, M, C> trials(*step, ops, choose, costs, options.limits);
     const auto tasks = trials.whole();
     if (!tasks) return unexpected(tasks.error());
+    const bytes step_peak = options.step_peak ? *options.step_peak : peak_of_input(**tasks);
     schedule_options how;
-    how.memory_limit = options.step_peak ? memory_budget::of_variant(options.memory_limit, *options.step_peak)
-                                         : memory_budget(options.memory_limit);
+    how.memory_limit = memory_budget::of_variant(options.memory_limit, step_peak);
     how.effort = options.effort;
     how.under = options.under;
     std::vector<detail::bucketable> items = trials.items();
@@ -101,7 +101,8 @@ template <dependence_graph G, op_model<G> M, class Choose, bucket_cost_model<G> 
     std::vector<std::uint32_t> casts;
     for (const detail::bucketable& i : items)
         if (i.cast != step_table::none) casts.push_back(i.cast);
-    detail::bucket_search search(std::move(items), how, options.task_budget * options.effort, trials);
+    const auto levels = detail::limit_levels::of_buckets(options.memory_limit, step_peak);
+    detail::bucket_search search(std::move(items), how, levels, options.task_budget * options.effort, trials);
     // A schedule that takes little longer than the kernels that no pack can replace is good enough.
     nanoseconds kernels;
     for (const step_table::operation& o : table.operations)
@@ -113,7 +114,7 @@ template <dependence_graph G, op_model<G> M, class Choose, bucket_cost_model<G> 
 
     bucket_search_result<vertex_t<G>, value_t<G>> result;
     result.trials = search.trials();
-    for (const detail::scheduled_buckets& s : search.front())
+    for (const detail::scheduled_buckets& s : std::move(search).front())
         result.front.push_back({trials.in_handles(s.plan), s.makespan, s.peak, s.collectives});
     return result;
 }

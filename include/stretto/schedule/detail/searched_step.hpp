@@ -13,6 +13,7 @@
 #include "stretto/schedule/contention.hpp"
 #include "stretto/schedule/detail/compact_tasks.hpp"
 #include "stretto/schedule/detail/contended_search.hpp"
+#include "stretto/schedule/detail/lean_order.hpp"
 #include "stretto/schedule/detail/order_search.hpp"
 #include "stretto/schedule/detail/search_watch.hpp"
 #include "stretto/schedule/memory.hpp"
@@ -62,6 +63,14 @@ public:
         }
         records.pass_on();
         return front;
+    }
+    /// Returns an order whose peak is at most `enough`, or as low as lean_order could make it.
+    [[nodiscard]] std::vector<task_id> leanest(bytes enough) {
+        const workspace::scope scratch(room_);
+        std::vector<std::uint32_t> given(tasks_.size());
+        for (std::uint32_t n = 0; n < tasks_.size(); ++n) given[n] = n;
+        lean_order lean(tasks_, given, room_);
+        return expand(tasks_, lean.run(enough.count));
     }
     /// Returns an order that was found as an order of all tasks.
     [[nodiscard]] std::vector<task_id> in_tasks(const found_order& found) const {

@@ -30,6 +30,27 @@ struct bucketable {
     std::uint32_t cast = UINT32_MAX;  ///< the kernel that a pack may replace; UINT32_MAX if there is none
 };
 
+/// Returns the position of the item of a start among items in program order, or their number if it has none. O(log
+/// items).
+[[nodiscard]] inline std::size_t item_of(std::span<const bucketable> items, std::uint32_t vertex) {
+    const auto at =
+        std::partition_point(items.begin(), items.end(), [&](const bucketable& i) { return i.vertex < vertex; });
+    const bool has_one = at != items.end() && at->vertex == vertex;
+    return has_one ? static_cast<std::size_t>(at - items.begin()) : items.size();
+}
+
+/// Divides a run into two of consecutive items; the second one gets a number of its own. `runs` has the run of each
+/// item. Returns whether the run has more than one item; if not, nothing changes.
+inline bool halve(std::vector<std::uint32_t>& runs, std::uint32_t run) {
+    const auto size = std::count(runs.begin(), runs.end(), run);
+    if (size < 2) return false;
+    const std::uint32_t fresh = *std::max_element(runs.begin(), runs.end()) + 1;
+    std::ptrdiff_t seen = 0;
+    for (std::uint32_t& r : runs)
+        if (r == run && ++seen > size / 2) r = fresh;
+    return true;
+}
+
 /// How to divide a class into runs of consecutive collectives.
 struct bucket_window {
     enum class by : std::uint8_t {

@@ -63,16 +63,15 @@ public:
     /// buckets should beat there; `above` is the next larger level of any kind, or the level itself if there is none.
     template <class Take, class ToBeat>
     void run_levels(const program& p, Take take, ToBeat to_beat) {
-        const std::vector<form_level> levels = levels_of_forms(limit_, within_.memory_limit.unit({}));
-        std::vector<std::optional<level_choice>> below;  // by level: what was chosen at the level of forms before it
-        std::optional<level_choice> last;
+        std::vector<form_level> levels = levels_of_forms(limit_, within_.memory_limit.unit({}));
+        std::vector<std::optional<result>> below;     // by level: what was chosen at the last level of forms up to it
+        std::vector<std::vector<plain_form>> wholes;  // likewise: the forms without chunks that were fastest
+        std::optional<result> last;
         for (const form_level& level : levels) {
-            if (level.of_forms) {
-                expected<result, error> chosen = at_level_of_forms(p, within_, level.limit, last);
-                if (chosen) take(*std::move(chosen));
-                if (whole_in_buckets_) take(*std::exchange(whole_in_buckets_, std::nullopt));
-            }
+            if (level.of_forms)
+                if (auto chosen = merged(p, within(level.limit), true)) take(*(last = *std::move(chosen)));
             below.push_back(last);
+            wholes.push_back(wholes_);
         }
         std::vector<std::size_t> descending(levels.size());
         std::iota(descending.begin(), descending.end(), std::size_t{0});
@@ -81,10 +80,12 @@ public:
         bytes above = levels[descending.front()].limit;
         for (const std::size_t k : descending) {
             const bytes next = std::exchange(above, levels[k].limit);
-            if (levels[k].of_forms || !below[k]) continue;
+            if (levels[k].of_forms || !below[k] || wanted_.buckets == form_choice::never) continue;
             const std::optional<nanoseconds> beaten = to_beat(levels[k].limit, next);
             if (!beaten) continue;
-            if (auto again = at_level_of_buckets(within_, levels[k].limit, *below[k], *beaten)) take(*std::move(again));
+            for (const plain_form& whole : wholes[k])
+                if (auto again = in_buckets(whole, within(levels[k].limit), *below[k], *beaten); again && *again)
+                    take(**std::move(again));
         }
     }
 
@@ -150,81 +151,37 @@ private:
         return chosen;
     }
 
-    /// Returns the best form without buckets within the limit, or a form chosen at some level if that is faster within
-    /// the limit. The choice at a level depends on nothing else, so a larger limit chooses from a superset of the
-    /// forms. (docs/algorithms/best-form.md explains why the step is then no slower.)
-    [[nodiscard]] expected<result, error> in_levels(const program& p, const schedule_options& within) {
-        if (wanted_.buckets != form_choice::if_faster || within.effort < 2) return merged(p, within);
-        std::optional<expected<result, error>> best;
-        std::vector<result> held;    // what was chosen at other levels
-        std::optional<result> last;  // what was chosen at the last level of forms
-        for_each_level(p, within, [&](std::optional<bytes> level, expected<result, error> chosen) {
-            if (level && chosen) last = *chosen;
-            if (level == limit_) best = std::move(chosen);
-            else if (chosen) held.push_back(*std::move(chosen));
-        });
-        const bool is_level = best.has_value();
-        if (!is_level) best = unmerged(p, within);
-        for (result& r : held) take_if_faster(*best, std::move(r), within);
-        // A form without buckets does not record why buckets failed; take that from the last level.
-        if (*best && last && !is_level && !(*best)->unmerged) (*best)->passed_over = std::move(last->passed_over);
-        return *std::move(best);
-    }
-    /// Chooses forms at the levels of memory up to the limit. Calls take(level, form) for the form chosen at each level
-    /// of forms, or the error there. Calls it without a level for other forms that are met on the way: the whole form
-    /// in buckets if another one was chosen at a level of forms, and that form in the buckets of each level of buckets.
-    template <class Take>
-    void for_each_level(const program& p, const schedule_options& within, Take take) {
-        std::optional<level_choice> last;
-        for (const form_level& level : levels_of_forms(limit_, within.memory_limit.unit({}))) {
-            if (level.of_forms) {
-                take(std::optional(level.limit), at_level_of_forms(p, within, level.limit, last));
-                if (whole_in_buckets_) take(std::nullopt, *std::exchange(whole_in_buckets_, std::nullopt));
-            } else if (last) {
-                // A form that cannot beat one that already fits the limit is of no use within the limit either.
-                const std::optional to_beat(last->chosen.chosen.schedule.makespan());
-                auto again =
-                    at_level_of_buckets(within, level.limit, *last, last->limit <= limit_ ? to_beat : std::nullopt);
-                if (again) take(std::nullopt, *std::move(again));
-            }
-        }
+    /// Returns the options for another limit.
+    [[nodiscard]] schedule_options within(bytes limit) const { return within(within_, limit); }
+    [[nodiscard]] static schedule_options within(schedule_options options, bytes limit) {
+        options.memory_limit = memory_budget::of_variant(limit, options.memory_limit.unit({}));
+        return options;
     }
 
-    /// The fastest form with neither chunks nor buckets.
-    struct whole_form {
+    /// Returns the best form within the limit. With more effort, forms are also chosen at some levels up to the limit,
+    /// and taken if they are faster within it. The choice at a level depends on nothing else, so a larger limit chooses
+    /// from a superset of the forms. (docs/algorithms/best-form.md explains why the step is then no slower.)
+    [[nodiscard]] expected<result, error> in_levels(const program& p, const schedule_options& options) {
+        if (wanted_.buckets != form_choice::if_faster || options.effort < 2) return merged(p, options, true);
+        std::optional<expected<result, error>> best;
+        std::vector<result> held;  // what was chosen at other levels
+        for (const form_level& level : levels_of_forms(limit_, options.memory_limit.unit({}))) {
+            if (!level.of_forms) continue;
+            auto chosen = merged(p, within(options, level.limit), true);
+            if (level.limit == limit_) best = std::move(chosen);
+            else if (chosen) held.push_back(*std::move(chosen));
+        }
+        // Which chunks are best changes with the limit, so between levels buckets are made of the whole step only.
+        if (!best) best = merged(p, options, false);
+        for (result& r : held) take_if_faster(*best, std::move(r), options);
+        return *std::move(best);
+    }
+
+    /// A form without buckets.
+    struct plain_form {
         program of;
         bool is_reduced;
     };
-    /// What was chosen at a level of forms, and the best whole form there.
-    struct level_choice {
-        result chosen;
-        bytes limit;
-        whole_form whole;
-    };
-
-    /// Chooses a form at a level of forms, and records it in `last` if there is one.
-    [[nodiscard]] expected<result, error> at_level_of_forms(const program& p, const schedule_options& within,
-                                                            bytes level, std::optional<level_choice>& last) {
-        schedule_options there = within;
-        there.memory_limit = memory_budget::of_variant(level, within.memory_limit.unit({}));
-        expected<result, error> chosen = merged(p, there);
-        if (!chosen) return chosen;
-        const program& unmerged = chosen->unmerged ? *chosen->unmerged : chosen->chosen.program;
-        last = level_choice{*chosen, level, whole_ ? *whole_ : whole_form{unmerged, chosen->is_reduced}};
-        return chosen;
-    }
-    /// Returns the whole form that was best at the last level of forms in the buckets of this level, if there are any.
-    /// With `to_beat`, it may also return nothing if no buckets are faster than that.
-    [[nodiscard]] std::optional<result> at_level_of_buckets(const schedule_options& within, bytes level,
-                                                            const level_choice& last,
-                                                            std::optional<nanoseconds> to_beat) {
-        schedule_options there = within;
-        there.memory_limit = memory_budget::of_variant(level, within.memory_limit.unit({}));
-        if (wanted_.buckets == form_choice::never || !list_schedule(writer_.tasks(last.whole.of), there))
-            return std::nullopt;
-        auto again = in_buckets(last.whole, there, last.chosen, to_beat);
-        return again ? *std::move(again) : std::nullopt;
-    }
 
     /// Takes a form chosen at a level if it is faster within the limit, either in the order found for the limit or in
     /// its own. A level below the peak of the step has its own rungs, so its order may be the faster one.
@@ -248,75 +205,84 @@ private:
         best = std::move(chosen);
     }
 
-    std::optional<whole_form> whole_;         ///< set by `unmerged` if the form that it chose has chunks
-    std::optional<result> whole_in_buckets_;  ///< that form in buckets, if `merged` chose another one
+    bool in_chunks_ = false;          ///< whether the form that `unmerged` chose last has chunks
+    std::vector<plain_form> wholes_;  ///< set by `unmerged`: the forms without chunks of which buckets are made
 
-    /// Returns the best form without buckets, or that form in buckets if wanted. Chunks and buckets hide the same
-    /// transfers, so if the best form has chunks, the best form without chunks may gain more from buckets: both are
-    /// tried.
-    [[nodiscard]] expected<result, error> merged(const program& p, const schedule_options& within) {
-        whole_.reset();
-        whole_in_buckets_.reset();
-        expected<result, error> found = unmerged(p, within);
+    /// Returns the best form without buckets, or a form in buckets if that is wanted and, unless it is wanted always,
+    /// faster. Buckets are made of the forms without chunks that are fastest at some level up to the limit, and of the
+    /// best form if it has chunks and `of_chunks` is true. Chunks and buckets hide the same transfers, so a form
+    /// without chunks may gain more from buckets than one with them.
+    [[nodiscard]] expected<result, error> merged(const program& p, const schedule_options& options, bool of_chunks) {
+        expected<result, error> found = unmerged(p, options);
         if (!found || wanted_.buckets == form_choice::never) return found;
         result& best = *found;
-        const bool always = wanted_.buckets == form_choice::always;
-        auto made = writer_.in_buckets(best.chosen.program, within, std::nullopt);
-        if (!made && always) return unexpected(made.error());
-        if (!made) best.passed_over.push_back(made.error());
-        if (made && *made && times_fit(writer_.tasks(**made), within.under)) {
-            auto scheduled = list_schedule(writer_.tasks(**made), within);
-            if (!scheduled && always) return unexpected(writer_.unschedulable(**made, scheduled.error()));
-            if (scheduled && (always || scheduled->makespan() < best.chosen.schedule.makespan()))
-                take_buckets(best, best.chosen.program, {**std::move(made), *std::move(scheduled)});
+        if (wanted_.buckets == form_choice::always) {
+            auto made = always_in_buckets(best, options);
+            if (!made || !in_chunks_) return made;
+            best = *std::move(made);
+        } else if (in_chunks_ && of_chunks) {
+            take_if_faster(best, in_buckets({best.chosen.program, best.is_reduced}, options, best, std::nullopt));
         }
-        if (!whole_) return found;
-        const std::optional to_beat(best.chosen.schedule.makespan());
-        auto whole =
-            in_buckets(*whole_, within, best, within.memory_limit.limit({}) <= limit_ ? to_beat : std::nullopt);
-        if (!whole) best.passed_over.push_back(whole.error());
-        if (!whole || !*whole) return found;
-        if ((*whole)->chosen.schedule.makespan() < best.chosen.schedule.makespan()) best = **std::move(whole);
-        else whole_in_buckets_ = *std::move(whole);
+        const bool fits = options.memory_limit.limit({}) <= limit_;
+        for (const plain_form& whole : wholes_) {
+            const std::optional to_beat(best.chosen.schedule.makespan());
+            take_if_faster(best, in_buckets(whole, options, best, fits ? to_beat : std::nullopt));
+        }
         return found;
+    }
+    /// Takes a form in buckets if it is faster; passes it over if it could not be written.
+    static void take_if_faster(result& best, expected<std::optional<result>, error> in_buckets) {
+        if (!in_buckets) best.passed_over.push_back(in_buckets.error());
+        else if (*in_buckets && (*in_buckets)->chosen.schedule.makespan() < best.chosen.schedule.makespan())
+            best = **std::move(in_buckets);
+    }
+    /// Returns a form in buckets if it has any, and otherwise as it is.
+    [[nodiscard]] expected<result, error> always_in_buckets(result of, const schedule_options& options) {
+        auto made = writer_.in_buckets(of.chosen.program, options, std::nullopt);
+        if (!made) return unexpected(made.error());
+        if (!*made || !times_fit(writer_.tasks(**made), options.under)) return of;
+        auto scheduled = list_schedule(writer_.tasks(**made), options);
+        if (!scheduled) return unexpected(writer_.unschedulable(**made, scheduled.error()));
+        program unmerged = of.chosen.program;
+        take_buckets(of, std::move(unmerged), {**std::move(made), *std::move(scheduled)});
+        return of;
     }
     static void take_buckets(result& best, program unmerged, scheduled_program<program> in_buckets) {
         best.unmerged = std::move(unmerged);
         best.chosen = std::move(in_buckets);
     }
-    /// Returns the whole form in buckets, with the other fields of `best`; nothing if there are no buckets or nothing
-    /// fits. With `to_beat`, it may also return nothing if no buckets are faster than that.
-    [[nodiscard]] expected<std::optional<result>, error> in_buckets(const whole_form& whole,
+    /// Returns a form in buckets, with the other fields of `best`; nothing if there are no buckets or nothing fits.
+    /// With `to_beat`, it may also return nothing if no buckets are faster than that.
+    [[nodiscard]] expected<std::optional<result>, error> in_buckets(const plain_form& form,
                                                                     const schedule_options& within, const result& best,
                                                                     std::optional<nanoseconds> to_beat) {
-        auto made = writer_.in_buckets(whole.of, within, to_beat);
+        auto made = writer_.in_buckets(form.of, within, to_beat);
         if (!made) return unexpected(made.error());
         if (!*made || !times_fit(writer_.tasks(**made), within.under)) return std::optional<result>();
         auto scheduled = list_schedule(writer_.tasks(**made), within);
         if (!scheduled) return std::optional<result>();
         result in_buckets = best;
-        take_buckets(in_buckets, whole.of, {**std::move(made), *std::move(scheduled)});
-        in_buckets.is_reduced = whole.is_reduced;
+        take_buckets(in_buckets, form.of, {**std::move(made), *std::move(scheduled)});
+        in_buckets.is_reduced = form.is_reduced;
         return std::optional(std::move(in_buckets));
     }
 
-    /// Returns the best form without buckets; if it has chunks, `whole_` is the best form without chunks. The program
-    /// reduced once is searched first because it is usually faster, so a much slower original is abandoned early. Only
-    /// the chosen form is written; if that fails, the other one is.
+    /// Returns the best form without buckets. The program reduced once is searched first because it is usually faster,
+    /// so a much slower original is abandoned early. Only the chosen form is written; if that fails, the other one is.
     [[nodiscard]] expected<result, error> unmerged(const program& p, const schedule_options& within) {
+        wholes_.clear();
         using found = expected<typename W::chunk_search, error>;
         expected<std::optional<program>, error> reduced = std::optional<program>();
         if (wanted_.reduce_once != form_choice::never) reduced = writer_.reduced(p);
         if (!reduced && wanted_.reduce_once == form_choice::always) return unexpected(reduced.error());
         if (!reduced || !*reduced) {
             found only = writer_.search(p, within, {});
-            if (whole_of(only)) whole_ = whole_form{p, false};
+            if (whole_of(only)) wholes_ = {{p, false}};
             auto best = written(std::move(only), within);
             if (best && !reduced) best->passed_over.push_back(reduced.error());
             return best;
         }
         found once = writer_.search(**reduced, within, {});
-        if (whole_of(once)) whole_ = whole_form{**reduced, true};
         const auto write_once = [&] {
             auto best = written(std::move(once), within);
             if (best) best->is_reduced = true;
@@ -326,10 +292,11 @@ private:
             if (best) best->reduced = *std::move(reduced);
             return best;
         };
+        if (whole_of(once)) wholes_ = {{**reduced, true}};
         if (wanted_.reduce_once == form_choice::always) return with_sums(write_once());
         found as_given = writer_.search(p, within, once ? once->figures : std::vector<limit_figures>());
-        const std::optional<nanoseconds> whole[] = {whole_of(as_given), whole_of(once)};
-        if (fastest_of(whole) == std::size_t{0}) whole_ = whole_form{p, false};
+        if (whole_of(as_given)) wholes_.insert(wholes_.begin(), {p, false});
+        if (wholes_.size() == 2) keep_fastest_wholes(within);
         const bool once_first = is_second(as_given, once);
         if (once_first)
             if (auto best = write_once()) return with_sums(std::move(best));
@@ -339,14 +306,32 @@ private:
         return with_sums(std::move(plain));
     }
 
-    /// Writes and schedules the form that was found. If it has no chunks, resets `whole_`: no other such form remains.
+    /// Keeps those of `wholes_` that are the fastest ones at some level up to the limit, the first of equally fast
+    /// ones. Which one is the fastest at a level does not depend on the limit, so a larger limit only adds forms.
+    void keep_fastest_wholes(const schedule_options& within) {
+        const auto levels = limit_levels::up_to(within.memory_limit.limit({}), within.memory_limit.unit({}));
+        std::vector<std::vector<limit_figures>> figures;
+        for (const plain_form& f : wholes_)
+            figures.push_back(list_schedule_by_limits(writer_.tasks(f.of), within, levels.limits).figures);
+        std::vector<char> is_fastest(wholes_.size(), false);
+        for (std::size_t level = 0; level < levels.decided; ++level) {
+            std::size_t fastest = 0;
+            for (std::size_t k = 1; k < wholes_.size(); ++k)
+                if (figures[k][level].makespan < figures[fastest][level].makespan) fastest = k;
+            if (figures[fastest][level].makespan.count < INT64_MAX) is_fastest[fastest] = true;
+        }
+        for (std::size_t k = wholes_.size(); k-- > 0;)
+            if (!is_fastest[k]) wholes_.erase(wholes_.begin() + static_cast<std::ptrdiff_t>(k));
+    }
+
+    /// Writes and schedules the form that was found.
     [[nodiscard]] expected<result, error> written(expected<typename W::chunk_search, error> found,
                                                   const schedule_options& within) {
         if (!found) return unexpected(found.error());
-        const bool stays_whole = whole_of(found) && whole_of(found) == makespan_of(found);
+        const bool has_chunks = !whole_of(found) || whole_of(found) != makespan_of(found);
         auto made = writer_.in_chunks(*std::move(found), within);
         if (!made) return unexpected(made.error());
-        if (stays_whole) whole_.reset();
+        in_chunks_ = has_chunks;
         return result{*std::move(made)};
     }
 };

@@ -5,6 +5,7 @@
 #define STRETTO_TUNE_DETAIL_LIMIT_LEVELS_HPP
 
 #include <cstddef>
+#include <initializer_list>
 #include <vector>
 
 #include "stretto/core/units.hpp"
@@ -23,6 +24,16 @@ struct limit_levels {
     /// peak is a level of its own. Levels just below the peak are close together, so that a limit slightly below the
     /// peak gives nearly the result of the peak and not that of 0.9 times the peak.
     [[nodiscard]] static limit_levels up_to(bytes asked, bytes step_peak) {
+        return up_to(asked, step_peak, {1.0, 1.1, 1.25, 1.5, 2.0, 3.0});
+    }
+    /// The same for buckets, which depend more on the memory: just above the peak, where packs first find room, there
+    /// are more levels. These are the rungs of the scheduler (detail/order_search.hpp).
+    [[nodiscard]] static limit_levels of_buckets(bytes asked, bytes step_peak) {
+        return up_to(asked, step_peak, {1.0, 1.02, 1.05, 1.1, 1.25, 1.5, 2.0, 3.0});
+    }
+
+private:
+    [[nodiscard]] static limit_levels up_to(bytes asked, bytes step_peak, std::initializer_list<double> from_peak_on) {
         limit_levels all;
         const auto add = [&](bytes level) {
             if (level <= asked && (all.limits.empty() || level > all.limits.back())) all.limits.push_back(level);
@@ -31,8 +42,7 @@ struct limit_levels {
             for (const double share : {0.0625, 0.125, 0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999, 0.9999})
                 add(memory_budget::times_input_peak(share).limit(step_peak));
         else
-            for (const double times : {1.0, 1.1, 1.25, 1.5, 2.0, 3.0})
-                add(memory_budget::times_input_peak(times).limit(step_peak));
+            for (const double times : from_peak_on) add(memory_budget::times_input_peak(times).limit(step_peak));
         if (asked == unlimited_bytes || all.limits.empty()) add(asked);
         all.decided = all.limits.size();
         add(asked);
@@ -40,10 +50,10 @@ struct limit_levels {
     }
 };
 
-/// A level at which best_form chooses a form that may also be taken within other limits.
+/// A level at which best_form or form_front chooses forms that may also be taken within other limits.
 struct form_level {
     bytes limit;
-    bool of_forms;  ///< true: all forms are searched; false: only buckets of the whole form that was best before
+    bool of_forms;  ///< true: all forms are searched; false: form_front searches buckets of forms without chunks
 };
 
 /// Returns the levels for the limit `asked`: one byte below the peak of the step, whatever the limit, and those
@@ -58,7 +68,7 @@ struct form_level {
     };
     if (step_peak > bytes{}) all.push_back({step_peak - bytes{1}, true});
     for (const double share : {0.999, 0.99, 0.9}) add(share, false);
-    for (const double times : {1.0, 1.001, 1.01, 1.02, 1.05, 1.1, 1.25, 1.5, 2.0})
+    for (const double times : {1.0, 1.02, 1.05, 1.1, 1.25, 1.5, 2.0, 3.0})
         add(times, times == 1.0 || times == 1.1 || times == 1.25);
     if (asked == unlimited_bytes) all.push_back({asked, true});
     return all;
