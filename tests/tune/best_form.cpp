@@ -50,7 +50,8 @@ struct brute_force {
             best = whole_or_chunked(f | once);
         return best;
     }
-    /// The forms without chunks of which buckets are made: each that is the fastest at some level up to the limit.
+    /// The forms without chunks of which buckets are made: each that is the fastest at some level up to the limit. The
+    /// one that is fastest at the last level comes first.
     std::vector<unsigned> unchunked(unsigned f) const {
         std::vector<unsigned> all;
         if (wanted.reduce_once != form_choice::always || !writer.table->has(f | once)) all.push_back(f);
@@ -60,23 +61,24 @@ struct brute_force {
         const bytes limit = wanted.within.memory_limit.limit({}), peak = wanted.within.memory_limit.unit({});
         const std::vector<int> multiples =  // of the peak, in ten thousandths
             limit < peak ? std::vector{625, 1250, 2500, 5000, 7500, 9000, 9500, 9800, 9900, 9950, 9990, 9999}
-                         : std::vector{10000, 11000, 12500, 15000, 20000, 30000};
+                         : std::vector{10000, 10200, 10500, 11000, 12500, 15000, 20000, 30000};
         std::vector<bytes> levels;
         for (const int m : multiples) {
             const bytes level{static_cast<std::int64_t>(m / 10000.0 * static_cast<double>(peak.count))};
             if (level <= limit) levels.push_back(level);
         }
         if (limit == unlimited_bytes || levels.empty()) levels.push_back(limit);
-        std::array<bool, 2> fastest{};
+        std::vector<unsigned> fastest;
         for (const bytes level : levels) {
             schedule_options there = wanted.within;
             there.memory_limit = memory_budget::of_variant(level, peak);
             const auto a = writer.makespan_of({all[0]}, there), b = writer.makespan_of({all[1]}, there);
-            if (a || b) fastest[b && (!a || *b < *a)] = true;
+            if (!a && !b) continue;
+            const unsigned form = all[b && (!a || *b < *a)];
+            std::erase(fastest, form);
+            fastest.insert(fastest.begin(), form);
         }
-        if (!fastest[1]) all.pop_back();
-        if (!fastest[0]) all.erase(all.begin());
-        return all;
+        return fastest;
     }
     found in_buckets(unsigned f, bool of_chunks = true) const {
         found best = unmerged(f);

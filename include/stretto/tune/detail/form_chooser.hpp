@@ -83,9 +83,11 @@ public:
             if (levels[k].of_forms || !below[k] || wanted_.buckets == form_choice::never) continue;
             const std::optional<nanoseconds> beaten = to_beat(levels[k].limit, next);
             if (!beaten) continue;
-            for (const plain_form& whole : wholes[k])
-                if (auto again = in_buckets(whole, within(levels[k].limit), *below[k], *beaten); again && *again)
-                    take(**std::move(again));
+            for (plain_form whole : wholes[k]) {
+                whole.within = levels[k].limit;
+                auto again = in_buckets(whole, within(levels[k].limit), *below[k], *beaten);
+                if (again && *again) take(**std::move(again));
+            }
         }
     }
 
@@ -177,10 +179,11 @@ private:
         return *std::move(best);
     }
 
-    /// A form without buckets.
+    /// A form without buckets, and the limit within which buckets are chosen for it.
     struct plain_form {
         program of;
         bool is_reduced;
+        bytes within;
     };
 
     /// Takes a form chosen at a level if it is faster within the limit, either in the order found for the limit or in
@@ -216,17 +219,18 @@ private:
         expected<result, error> found = unmerged(p, options);
         if (!found || wanted_.buckets == form_choice::never) return found;
         result& best = *found;
+        const bytes limit = options.memory_limit.limit({});
         if (wanted_.buckets == form_choice::always) {
             auto made = always_in_buckets(best, options);
             if (!made || !in_chunks_) return made;
             best = *std::move(made);
         } else if (in_chunks_ && of_chunks) {
-            take_if_faster(best, in_buckets({best.chosen.program, best.is_reduced}, options, best, std::nullopt));
+            const plain_form in_chunks{best.chosen.program, best.is_reduced, limit};
+            take_if_faster(best, in_buckets(in_chunks, options, best, std::nullopt));
         }
-        const bool fits = options.memory_limit.limit({}) <= limit_;
         for (const plain_form& whole : wholes_) {
             const std::optional to_beat(best.chosen.schedule.makespan());
-            take_if_faster(best, in_buckets(whole, options, best, fits ? to_beat : std::nullopt));
+            take_if_faster(best, in_buckets(whole, options, best, limit <= limit_ ? to_beat : std::nullopt));
         }
         return found;
     }
@@ -254,12 +258,12 @@ private:
     /// Returns a form in buckets, with the other fields of `best`; nothing if there are no buckets or nothing fits.
     /// With `to_beat`, it may also return nothing if no buckets are faster than that.
     [[nodiscard]] expected<std::optional<result>, error> in_buckets(const plain_form& form,
-                                                                    const schedule_options& within, const result& best,
+                                                                    const schedule_options& options, const result& best,
                                                                     std::optional<nanoseconds> to_beat) {
-        auto made = writer_.in_buckets(form.of, within, to_beat);
+        auto made = writer_.in_buckets(form.of, within(options, form.within), to_beat);
         if (!made) return unexpected(made.error());
-        if (!*made || !times_fit(writer_.tasks(**made), within.under)) return std::optional<result>();
-        auto scheduled = list_schedule(writer_.tasks(**made), within);
+        if (!*made || !times_fit(writer_.tasks(**made), options.under)) return std::optional<result>();
+        auto scheduled = list_schedule(writer_.tasks(**made), options);
         if (!scheduled) return std::optional<result>();
         result in_buckets = best;
         take_buckets(in_buckets, form.of, {**std::move(made), *std::move(scheduled)});
@@ -277,7 +281,7 @@ private:
         if (!reduced && wanted_.reduce_once == form_choice::always) return unexpected(reduced.error());
         if (!reduced || !*reduced) {
             found only = writer_.search(p, within, {});
-            if (whole_of(only)) wholes_ = {{p, false}};
+            if (whole_of(only)) wholes_ = {{p, false, within.memory_limit.limit({})}};
             auto best = written(std::move(only), within);
             if (best && !reduced) best->passed_over.push_back(reduced.error());
             return best;
@@ -292,11 +296,11 @@ private:
             if (best) best->reduced = *std::move(reduced);
             return best;
         };
-        if (whole_of(once)) wholes_ = {{**reduced, true}};
+        if (whole_of(once)) wholes_ = {{**reduced, true, within.memory_limit.limit({})}};
         if (wanted_.reduce_once == form_choice::always) return with_sums(write_once());
         found as_given = writer_.search(p, within, once ? once->figures : std::vector<limit_figures>());
-        if (whole_of(as_given)) wholes_.insert(wholes_.begin(), {p, false});
-        if (wholes_.size() == 2) keep_fastest_wholes(within);
+        if (whole_of(as_given)) wholes_.insert(wholes_.begin(), {p, false, within.memory_limit.limit({})});
+        if (wholes_.size() > 1) keep_fastest_wholes(within);
         const bool once_first = is_second(as_given, once);
         if (once_first)
             if (auto best = write_once()) return with_sums(std::move(best));
@@ -307,21 +311,26 @@ private:
     }
 
     /// Keeps those of `wholes_` that are the fastest ones at some level up to the limit, the first of equally fast
-    /// ones. Which one is the fastest at a level does not depend on the limit, so a larger limit only adds forms.
-    void keep_fastest_wholes(const schedule_options& within) {
-        const auto levels = limit_levels::up_to(within.memory_limit.limit({}), within.memory_limit.unit({}));
+    /// ones. Which one is the fastest at a level does not depend on the limit, so a larger limit only adds forms. The
+    /// one that is fastest at the last level comes first. Buckets for another one are chosen within less than the level
+    /// at which it has ceased to be the fastest.
+    void keep_fastest_wholes(const schedule_options& options) {
+        const auto levels = limit_levels::of_buckets(options.memory_limit.limit({}), options.memory_limit.unit({}));
         std::vector<std::vector<limit_figures>> figures;
         for (const plain_form& f : wholes_)
-            figures.push_back(list_schedule_by_limits(writer_.tasks(f.of), within, levels.limits).figures);
-        std::vector<char> is_fastest(wholes_.size(), false);
-        for (std::size_t level = 0; level < levels.decided; ++level) {
+            figures.push_back(list_schedule_by_limits(writer_.tasks(f.of), options, levels.limits).figures);
+        std::vector<plain_form> kept;
+        std::vector<char> is_kept(wholes_.size(), false);
+        for (std::size_t level = levels.decided; level-- > 0;) {
             std::size_t fastest = 0;
             for (std::size_t k = 1; k < wholes_.size(); ++k)
                 if (figures[k][level].makespan < figures[fastest][level].makespan) fastest = k;
-            if (figures[fastest][level].makespan.count < INT64_MAX) is_fastest[fastest] = true;
+            if (figures[fastest][level].makespan.count == INT64_MAX) break;
+            if (std::exchange(is_kept[fastest], true)) continue;
+            if (level + 1 < levels.decided) wholes_[fastest].within = levels.limits[level + 1] - bytes{1};
+            kept.push_back(wholes_[fastest]);
         }
-        for (std::size_t k = wholes_.size(); k-- > 0;)
-            if (!is_fastest[k]) wholes_.erase(wholes_.begin() + static_cast<std::ptrdiff_t>(k));
+        wholes_ = std::move(kept);
     }
 
     /// Writes and schedules the form that was found.
