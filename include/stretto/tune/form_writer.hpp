@@ -47,7 +47,7 @@ concept chunk_finding = std::movable<S> && requires(const S& s) {
 ///     search.
 ///   - `in_buckets(p, within, to_beat)` merges collectives that travel together. It returns nothing if no bucket is
 ///     worth trying. If `to_beat` is set, it may also return nothing if no buckets make p faster than that within any
-///     limit.
+///     limit. A larger limit should never lead to a program that is slower within it (search_buckets).
 ///   - `unschedulable(p, why)` is the error for a program without a schedule that fits.
 /// No call changes a program that was written earlier. Repeated calls with equal arguments return equal results.
 /// `check_form_writer` checks these rules.

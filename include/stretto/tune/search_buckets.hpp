@@ -32,10 +32,11 @@ namespace stretto {
 struct bucket_search_options {
     bytes memory_limit = unlimited_bytes;  ///< every schedule stays within it
     /// The peak in input order of the step that this one is a variant of, if any: see memory_budget::of_variant.
+    /// Without it, that of the step as it is given.
     std::optional<bytes> step_peak = {};
     bucket_options limits = {};  ///< the limits of every bucket, its mode, and the order of its payload
-    /// The number of scheduled tasks, times `effort`, after which no further trial begins. A trial counts all its
-    /// tasks.
+    /// The number of scheduled tasks, times `effort`, after which no further trial begins at the first level of memory;
+    /// at each further one it is a quarter. A trial counts all its tasks.
     std::size_t task_budget = 400'000;
     unsigned effort = 1;    ///< how thoroughly to schedule, as in schedule_options::effort
     contention under = {};  ///< the contention by which all schedules are judged
@@ -66,7 +67,12 @@ struct bucket_search_result {
 /// Returns the fastest buckets within the memory limit among those tried; the result is never slower than no buckets.
 /// The search divides the collectives that `choose(v) -> bucket_choice` allows to be merged into buckets: first all of
 /// them in the same way, by bytes, by kernel time, and by their slack in the schedule without buckets; then those of
-/// each label, group and kind in a way of their own. Finally, it halves buckets for which the best schedule waits.
+/// each label, group and kind in a way of their own. Finally, it halves buckets for which the best schedule waits. If a
+/// division needs too much memory, the bucket that is to blame is halved.
+///
+/// A larger limit never gives a longer makespan, among the limits from the peak of the step (`step_peak`) on, and among
+/// those below it: the search decides at levels of memory and not within the limit itself. At a level within which the
+/// step does not fit without buckets, no buckets are searched.
 ///
 /// Every plan is one that plan_buckets makes for the program in the given order or in that of its schedule, and is
 /// legal for `g` as it is given: verify_buckets accepts it, and apply_buckets carries it out. The error says why `g` is

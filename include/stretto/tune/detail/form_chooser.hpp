@@ -300,7 +300,7 @@ private:
         if (wanted_.reduce_once == form_choice::always) return with_sums(write_once());
         found as_given = writer_.search(p, within, once ? once->figures : std::vector<limit_figures>());
         if (whole_of(as_given)) wholes_.insert(wholes_.begin(), {p, false, within.memory_limit.limit({})});
-        if (wholes_.size() > 1) keep_fastest_wholes(within);
+        keep_fastest_wholes(within);
         const bool once_first = is_second(as_given, once);
         if (once_first)
             if (auto best = write_once()) return with_sums(std::move(best));
