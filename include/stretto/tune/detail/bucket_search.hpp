@@ -38,9 +38,9 @@ class bucket_search {
 
 public:
     /// `task_budget` is the number of tasks after which no further trial begins at a level; a trial counts all of its
-    /// tasks. Levels above the first have a quarter of it, because most of their trials have been made below.
-    /// Preconditions: the items are in program order, their classes are numbered from 0, and the trials outlive the
-    /// search.
+    /// tasks. Levels above the first have a quarter of it, because most of their trials have been made below;
+    /// they are not searched if that is less than one trial. Preconditions: the items are in program order, their
+    /// classes are numbered from 0, and the trials outlive the search.
     bucket_search(std::vector<bucketable> items, const schedule_options& options, const limit_levels& levels,
                   std::size_t task_budget, Trials& trials)
         : items_(std::move(items)),
@@ -66,8 +66,9 @@ public:
         for (std::size_t level = 0; level < tried_.levels(); ++level) {
             tried_.go_to(level);
             if (!tried_.here().makespan) continue;
-            budget_ = std::exchange(is_first, false) ? task_budget_ : task_budget_ / 4;
-            search_level(whole);
+            budget_ = is_first ? task_budget_ : task_budget_ / 4;
+            if (is_first || whole.size() < budget_) search_level(whole);
+            is_first = false;
         }
     }
 
