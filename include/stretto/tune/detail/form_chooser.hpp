@@ -220,15 +220,17 @@ private:
         if (!found || wanted_.buckets == form_choice::never) return found;
         result& best = *found;
         const bytes limit = options.memory_limit.limit({});
+        const plain_form without{best.chosen.program, best.is_reduced, limit};
         if (wanted_.buckets == form_choice::always) {
             auto made = always_in_buckets(best, options);
             if (!made || !in_chunks_) return made;
             best = *std::move(made);
         } else if (in_chunks_ && of_chunks) {
-            const plain_form in_chunks{best.chosen.program, best.is_reduced, limit};
-            take_if_faster(best, in_buckets(in_chunks, options, best, std::nullopt));
+            take_if_faster(best, in_buckets(without, options, best, std::nullopt));
         }
-        for (const plain_form& whole : wholes_) {
+        for (plain_form whole : wholes_) {
+            // The chosen form is the same program, and the writer may have told more about it.
+            if (!in_chunks_ && whole.is_reduced == without.is_reduced) whole.of = without.of;
             const std::optional to_beat(best.chosen.schedule.makespan());
             take_if_faster(best, in_buckets(whole, options, best, limit <= limit_ ? to_beat : std::nullopt));
         }
@@ -315,6 +317,7 @@ private:
     /// one that is fastest at the last level comes first. Buckets for another one are chosen within less than the level
     /// at which it has ceased to be the fastest.
     void keep_fastest_wholes(const schedule_options& options) {
+        if (wholes_.empty()) return;
         const auto levels = limit_levels::of_buckets(options.memory_limit.limit({}), options.memory_limit.unit({}));
         std::vector<std::vector<limit_figures>> figures;
         for (const plain_form& f : wholes_)
