@@ -63,7 +63,7 @@ public:
     /// buckets should beat there; `above` is the next larger level of any kind, or the level itself if there is none.
     template <class Take, class ToBeat>
     void run_levels(const program& p, Take take, ToBeat to_beat) {
-        std::vector<form_level> levels = levels_of_forms(limit_, within_.memory_limit.unit({}));
+        const std::vector<form_level> levels = levels_of_forms(limit_, within_.memory_limit.unit({}));
         std::vector<std::optional<result>> below;     // by level: what was chosen at the last level of forms up to it
         std::vector<std::vector<plain_form>> wholes;  // likewise: the forms without chunks that were fastest
         std::optional<result> last;
@@ -302,7 +302,7 @@ private:
         if (wanted_.reduce_once == form_choice::always) return with_sums(write_once());
         found as_given = writer_.search(p, within, once ? once->figures : std::vector<limit_figures>());
         if (whole_of(as_given)) wholes_.insert(wholes_.begin(), {p, false, within.memory_limit.limit({})});
-        keep_fastest_wholes(within);
+        if (wanted_.buckets != form_choice::never) keep_fastest_wholes(within);
         const bool once_first = is_second(as_given, once);
         if (once_first)
             if (auto best = write_once()) return with_sums(std::move(best));
