@@ -193,7 +193,7 @@ TEST_CASE("a trial knows the bound and the peak before it runs") {
     });
 }
 
-TEST_CASE("the leanest order is one of the step, needs no more than the input order, and fits if it can") {
+TEST_CASE("the leanest order is one of the step, and needs no more than the input order, or than is enough") {
     std::size_t leaner = 0, enough = 0;
     stretto_check("random graphs", 1000, [&] {
         const support::scheduling_case problem = *support::scheduling_cases(60);

@@ -45,8 +45,7 @@ public:
     [[nodiscard]] task_id input_peak_at() const noexcept { return step_.memory().peak_at; }
 
     /// Returns an order of all tasks whose peak is at most `enough`, or as low as a few minimum cuts can make it,
-    /// without regard to time. It is where `run` starts if the input order does not fit. O(cuts * (V + flow in a
-    /// window)).
+    /// without regard to time. O(cuts * (V + flow in a window)).
     [[nodiscard]] std::vector<task_id> leanest(bytes enough) { return step_.leanest(enough); }
 
     /// Searches for orders within the limits. Calls `goes_on(trial_progress)`, which returns whether to continue, and

@@ -118,7 +118,7 @@ private:
 /// not tried here.
 ///
 /// Forms that cannot be written are left out. Contention is that of `wanted.within.under`. Deterministic if the writer
-/// is. Complexity: best_form at five levels and its search for buckets at up to nine more, for shared communicators
+/// is. Complexity: best_form at five levels and its search for buckets at up to eight more, for shared communicators
 /// twice; and order_front twice for every form.
 template <form_writer W>
 [[nodiscard]] std::vector<scheduled_program<typename W::program>> form_front(
