@@ -5,20 +5,18 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "stretto/schedule/list_schedule.hpp"
-#include "stretto/tune/detail/bucket_trials.hpp"
+#include "support/mergeable_traffic.hpp"
 #include "support/priced_reductions.hpp"
 #include "support/prop.hpp"
 #include "support/traffic_program.hpp"
 
 using namespace stretto;
 using support::priced_reductions;
-using support::reduction_bucket_costs;
 using support::reduction_program;
 using support::reduction_view;
 using enum support::reduction_op;
@@ -78,47 +76,33 @@ TEST_CASE("shares of a bucket are no more than the bucket takes, whatever is in 
 TEST_CASE("no schedule of a step in buckets, or as it is, is faster than the bound") {
     std::size_t merged = 0, faster = 0, near = 0;
     stretto_check("random buckets of random steps", 4000, [&](const std::vector<std::uint8_t>& data) {
-        const reduction_program p = support::random_traffic(data, 60);
-        const priced_reductions ops{{&p}};
-        const reduction_bucket_costs costs;
-        const auto step = numbered_step<reduction_view>::read(reduction_view{&p}, ops);
-        RC_ASSERT(step.has_value());
-        const auto choose = [&](std::uint32_t v) {
-            return bucket_choice{.label = 0, .place = v, .cast = p.sends_cast(v)};
-        };
         bucket_options limits;
         if (data.size() % 5 == 0) limits.mode = bucket_mode::coalesced;
+        support::mergeable_traffic t(support::random_traffic(data, 60), limits);
         schedule_options how;
         how.memory_limit = unlimited_bytes;
         if (data.size() % 2 == 1) how.under = {3, 2};
-        detail::bucket_trials<reduction_view, priced_reductions, reduction_bucket_costs> trials(*step, ops, choose,
-                                                                                                costs, limits);
-        const auto items = trials.items();
         const nanoseconds bound =
-            detail::bound_in_buckets(step->table(), std::span<const detail::bucketable>(items), how.under,
-                                     [&](std::uint32_t v, bytes sent) { return trials.merged(v, sent); });
-        const auto tasks = make_task_graph(reduction_view{&p}, ops);
-        RC_ASSERT(tasks.has_value());
-        const auto whole = list_schedule(*tasks, how);
+            detail::bound_in_buckets(t.step.table(), std::span<const detail::bucketable>(t.items), how.under,
+                                     [&](std::uint32_t v, bytes sent) { return t.trials->merged(v, sent); });
+        const auto whole = list_schedule(t.whole(), how);
         RC_ASSERT(whole.has_value());
         RC_ASSERT(bound <= whole->makespan());
-        std::vector<std::uint32_t> given(step->table().size());
-        std::iota(given.begin(), given.end(), 0u);
         std::uint32_t random = static_cast<std::uint32_t>(data.size());
         for (int k = 0; k < 4; ++k) {
             std::vector<std::uint32_t> runs;
-            for (std::size_t i = 0; i < items.size(); ++i) {
+            for (std::size_t i = 0; i < t.items.size(); ++i) {
                 random = random * 1664525u + 1013904223u;
                 runs.push_back(k == 0 ? 0 : random >> 31);
             }
-            const auto plan = trials.plan(items, runs, k % 2 == 0 ? given : whole->order());
+            const auto plan = t.trials->plan(t.items, runs, k % 2 == 0 ? t.given : whole->order());
             if (plan.empty()) continue;
-            const auto made = trials.tasks(plan);
+            const auto made = t.trials->tasks(plan);
             RC_ASSERT(made != nullptr);
             const nanoseconds takes = list_schedule(made->graph, how)->makespan();
             RC_ASSERT(bound <= takes);
             ++merged;
-            faster += takes < bound_below(*tasks, unlimited_bytes, how.under).value;
+            faster += takes < bound_below(t.whole(), unlimited_bytes, how.under).value;
             near += bound.count * 10 >= takes.count * 9;
         }
     });

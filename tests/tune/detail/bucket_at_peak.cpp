@@ -12,21 +12,14 @@
 #include <vector>
 
 #include "stretto/schedule/list_schedule.hpp"
-#include "stretto/tune/detail/bucket_trials.hpp"
-#include "support/priced_reductions.hpp"
+#include "support/mergeable_traffic.hpp"
 #include "support/prop.hpp"
 #include "support/traffic_program.hpp"
 
 using namespace stretto;
-using support::priced_reductions;
-using support::reduction_bucket_costs;
-using support::reduction_program;
-using support::reduction_view;
-using enum support::reduction_op;
 
 namespace {
 
-using trials = detail::bucket_trials<reduction_view, priced_reductions, reduction_bucket_costs>;
 using table_plan = bucket_plan<std::uint32_t, std::uint32_t>;
 
 /// The storages that are alive while a task of an order runs, found by executing the order.
@@ -92,28 +85,13 @@ std::vector<std::int64_t> beyond_members(const table_plan& plan, const task_grap
 TEST_CASE("the bucket to blame keeps the most alive beyond its members where the step needs most") {
     std::size_t found = 0, nobody = 0, not_first = 0, ordered = 0;
     stretto_check("random buckets of random steps", 6000, [&](const std::vector<std::uint8_t>& data) {
-        const reduction_program p = support::random_traffic(data, 60);
-        const priced_reductions ops{{&p}};
-        const reduction_bucket_costs costs;
-        const auto step = numbered_step<reduction_view>::read(reduction_view{&p}, ops);
-        RC_ASSERT(step.has_value());
-        const auto choose = [&](std::uint32_t v) {
-            return bucket_choice{.label = 0, .place = v, .cast = p.sends_cast(v)};
-        };
         bucket_options limits;
         if (data.size() % 5 == 0) limits.mode = bucket_mode::coalesced;
-        trials of(*step, ops, choose, costs, limits);
-        const auto items = of.items();
-        if (items.size() < 2) return;
-        std::vector<std::uint32_t> given(step->table().size()), runs;
-        std::iota(given.begin(), given.end(), 0u);
+        support::mergeable_traffic t(support::random_traffic(data, 60), limits);
+        if (t.items.size() < 2) return;
         std::uint32_t random = static_cast<std::uint32_t>(data.size());
-        for (std::size_t i = 0; i < items.size(); ++i) {
-            random = random * 1664525u + 1013904223u;
-            runs.push_back(random >> 30);
-        }
-        const table_plan plan = of.plan(items, runs, given);
-        const bucketed_tasks* const made = plan.empty() ? nullptr : of.tasks(plan);
+        const table_plan plan = t.trials->plan(t.items, t.random_runs(random), t.given);
+        const bucketed_tasks* const made = plan.empty() ? nullptr : t.trials->tasks(plan);
         if (made == nullptr) return;
         std::vector<task_id> order(made->graph.size());
         std::iota(order.begin(), order.end(), 0u);
@@ -122,7 +100,7 @@ TEST_CASE("the bucket to blame keeps the most alive beyond its members where the
             RC_ASSERT(scheduled.has_value());
             order = scheduled->order();
         }
-        const task_graph& whole = **of.whole();
+        const task_graph& whole = t.whole();
         const std::vector<std::int64_t> beyond = beyond_members(plan, whole, *made, order);
         std::optional<std::size_t> most;
         for (std::size_t b = 0; b < beyond.size(); ++b)

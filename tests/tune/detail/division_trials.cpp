@@ -2,56 +2,26 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <optional>
 #include <vector>
 
 #include "stretto/schedule/list_schedule.hpp"
-#include "stretto/tune/detail/bucket_trials.hpp"
-#include "support/priced_reductions.hpp"
+#include "support/mergeable_traffic.hpp"
 #include "support/prop.hpp"
 #include "support/traffic_program.hpp"
 
 using namespace stretto;
-using support::priced_reductions;
-using support::reduction_bucket_costs;
-using support::reduction_program;
-using support::reduction_view;
-using enum support::reduction_op;
 
 namespace {
 
-using bucketed_step = detail::bucket_trials<reduction_view, priced_reductions, reduction_bucket_costs>;
-using runs = std::vector<std::uint32_t>;
+using runs = support::mergeable_traffic::runs;
 
-/// A step with collectives that may be merged, and its trials within all levels up to a limit.
-struct traffic {
-    reduction_program p;
-    priced_reductions ops{{&p}};
-    reduction_bucket_costs costs = {};
-    std::optional<numbered_step<reduction_view>> step = *numbered_step<reduction_view>::read(reduction_view{&p}, ops);
-    std::optional<bucketed_step> trials = {};
-    std::vector<detail::bucketable> items = {};
-    runs given = {};
-    bytes peak = {};
+/// A step whose divisions can be scheduled.
+struct traffic : support::mergeable_traffic {
+    using mergeable_traffic::mergeable_traffic;
 
-    explicit traffic(reduction_program program) : p(std::move(program)) {
-        const auto choose = [this](std::uint32_t v) {
-            return bucket_choice{.label = 0, .place = v, .cast = p.sends_cast(v)};
-        };
-        trials.emplace(*step, ops, choose, costs, bucket_options{});
-        items = trials->items();
-        given.resize(step->table().size());
-        std::iota(given.begin(), given.end(), 0u);
-        peak = peak_of_input(whole());
-    }
-    traffic(const traffic&) = delete;
-    traffic& operator=(const traffic&) = delete;
-
-    const task_graph& whole() const { return **trials->whole(); }
     schedule_options options(bytes limit) const {
         schedule_options o;
         o.memory_limit = memory_budget::of_variant(limit, peak);
@@ -110,9 +80,8 @@ TEST_CASE("one trial serves all levels, and what a level remembers is what a sea
         detail::division_trials tried(t.items, t.options(unlimited_bytes), levels, *t.trials);
         tried.begin(t.given, t.whole());
         std::uint32_t random = static_cast<std::uint32_t>(data.size());
-        std::vector<runs> divisions(3, runs(t.items.size()));
-        for (runs& d : divisions)
-            for (std::uint32_t& r : d) r = (random = random * 1664525u + 1013904223u) >> 30;
+        std::vector<runs> divisions;
+        for (int k = 0; k < 3; ++k) divisions.push_back(t.random_runs(random));
         for (std::size_t level = 0; level < tried.levels(); ++level) {
             tried.go_to(level);
             std::size_t budget = SIZE_MAX;

@@ -5,7 +5,7 @@
 #define STRETTO_TUNE_DETAIL_LIMIT_LEVELS_HPP
 
 #include <cstddef>
-#include <initializer_list>
+#include <span>
 #include <vector>
 
 #include "stretto/core/units.hpp"
@@ -24,16 +24,20 @@ struct limit_levels {
     /// peak is a level of its own. Levels just below the peak are close together, so that a limit slightly below the
     /// peak gives nearly the result of the peak and not that of 0.9 times the peak.
     [[nodiscard]] static limit_levels up_to(bytes asked, bytes step_peak) {
-        return up_to(asked, step_peak, {1.0, 1.1, 1.25, 1.5, 2.0, 3.0});
+        constexpr double multiples[] = {1.0, 1.1, 1.25, 1.5, 2.0, 3.0};
+        return up_to(asked, step_peak, multiples);
     }
     /// The same for buckets, which depend more on the memory: just above the peak, where packs first find room, there
-    /// are more levels. These are the rungs of the scheduler (detail/order_search.hpp).
+    /// are more levels.
     [[nodiscard]] static limit_levels of_buckets(bytes asked, bytes step_peak) {
-        return up_to(asked, step_peak, {1.0, 1.02, 1.05, 1.1, 1.25, 1.5, 2.0, 3.0});
+        return up_to(asked, step_peak, multiples_of_buckets);
     }
+    /// The levels of buckets from the peak on, as multiples of it. Each is a rung of the scheduler
+    /// (detail/order_search.hpp).
+    static constexpr double multiples_of_buckets[] = {1.0, 1.02, 1.05, 1.1, 1.25, 1.5, 2.0, 3.0};
 
 private:
-    [[nodiscard]] static limit_levels up_to(bytes asked, bytes step_peak, std::initializer_list<double> from_peak_on) {
+    [[nodiscard]] static limit_levels up_to(bytes asked, bytes step_peak, std::span<const double> from_peak_on) {
         limit_levels all;
         const auto add = [&](bytes level) {
             if (level <= asked && (all.limits.empty() || level > all.limits.back())) all.limits.push_back(level);
@@ -68,7 +72,7 @@ struct form_level {
     };
     if (step_peak > bytes{}) all.push_back({step_peak - bytes{1}, true});
     for (const double share : {0.999, 0.99, 0.9}) add(share, false);
-    for (const double times : {1.0, 1.02, 1.05, 1.1, 1.25, 1.5, 2.0, 3.0})
+    for (const double times : limit_levels::multiples_of_buckets)
         add(times, times == 1.0 || times == 1.1 || times == 1.25);
     if (asked == unlimited_bytes) all.push_back({asked, true});
     return all;
